@@ -38,6 +38,10 @@ def Attn_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    void registerTypes();
+    void registerAttributes();
+  }];
 }
 
 class Attn_Type<string name, string typeMnemonic> : TypeDef<Attn_Dialect, name> {
@@ -69,6 +73,10 @@ def Attn_PagedKVType : Attn_Type<"PagedKV", "paged_kv"> {
                         "int64_t":$pageSize);
   let assemblyFormat = "`<` $heads `heads` `,` $kDim `x` $vDim `,` $elementType `,` `page` $pageSize `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// What a head dim may be: a multiple of 8 from 8 to 512.
+    static bool isHeadDim(int64_t dim) { return dim >= 8 && dim <= 512 && dim % 8 == 0; }
+  }];
 }
 
 def Attn_MaskAttr : Attn_Attr<"Mask", "mask"> {
@@ -90,6 +98,10 @@ def Attn_MaskAttr : Attn_Attr<"Mask", "mask"> {
                         ArrayRefParameter<"::mlir::StringAttr">:$symbols,
                         ArrayRefParameter<"int64_t">:$lowerBounds);
   let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// The mask under which every key is visible.
+    static MaskAttr getNone(::mlir::MLIRContext *context);
+  }];
 }
 
 def Attn_BoundsAttr : Attn_Attr<"Bounds", "bounds"> {
@@ -103,7 +115,7 @@ def Attn_BoundsAttr : Attn_Attr<"Bounds", "bounds"> {
     ```
 
     Constraints:
-    * C1: batch, q_len, kv_len and tokens are at least 1.
+    * C1: batch, q_len, kv_len and tokens are from 1 to 2^31 - 1: indices are i32.
     * C2: tokens <= batch x q_len.
   }];
   let parameters = (ins "int64_t":$batch, "int64_t":$qLen, "int64_t":$kvLen, OptionalParameter<"int64_t">:$tokens);
