@@ -97,6 +97,24 @@ void canonicalizeMaskSets(MaskSets &mask);
 /// bound (1 for a window, 0 for a prefix or a sink).
 using MaskSize = std::variant<int64_t, std::string>;
 
+/// What a spelling takes: `chunked(C)` takes one size, at least 1, constant because a division by a
+/// symbol is not affine.
+struct MaskSizeSpec {
+  llvm::StringRef name;
+  int64_t atLeast;
+  bool constantOnly;
+};
+struct MaskSpelling {
+  llvm::StringRef name;
+  llvm::ArrayRef<MaskSizeSpec> sizes;
+};
+/// All spellings: the table in lib/Support/MaskSpellings.cpp.
+llvm::SmallVector<MaskSpelling> maskSpellings();
+
+/// The mask of a spelling. Requires a name of the table and its number of sizes, in their bounds.
+MaskSets spellMask(mlir::MLIRContext *context, llvm::StringRef name,
+                   llvm::ArrayRef<MaskSize> sizes = {});
+
 /// Every key below kv_len.
 MaskSets noMask(mlir::MLIRContext *context);
 /// k <= p, with p = q + kv_len - q_len.
