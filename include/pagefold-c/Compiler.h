@@ -1,0 +1,38 @@
+/*===- Compiler.h - the compiler's C ABI ---------------------------*- C -*-===*\
+|*
+|* Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+|*
+|*===----------------------------------------------------------------------===*|
+|*
+|* Compiles an attention graph to an artifact, which pagefold_module_load takes:
+|* there is one path from code to launch, whether in one process or through a file.
+|*
+\*===----------------------------------------------------------------------===*/
+
+#ifndef PAGEFOLD_C_COMPILER_H
+#define PAGEFOLD_C_COMPILER_H
+
+#include "pagefold-c/Runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Compiles MLIR text (or bytecode). `options` is JSON, or null for the defaults:
+     {"target": "host",            what to compile for
+      "schedule": {"q_tile": 64, "kv_tile": 256, "splits": 1},   overrides of the schedule table
+      "online_softmax": true,      false keeps the materialised baseline
+      "fuse": true,
+      "counters": false}           count tiles, for tests and explanations
+   On success *bytes is a buffer of *size bytes to be freed with pagefold_bytes_free. `remarks`, when not
+   null, receives the decisions taken, as text to be freed with pagefold_string_free. Thread-safe. */
+PAGEFOLD_API pagefold_error *pagefold_compile(const char *mlir, size_t length, const char *options, void **bytes,
+                                              size_t *size, char **remarks);
+PAGEFOLD_API void pagefold_bytes_free(void *bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PAGEFOLD_C_COMPILER_H */

@@ -1,0 +1,90 @@
+/*===- Runtime.h - the runtime's C ABI -----------------------------*- C -*-===*\
+|*
+|* Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+|*
+|*===----------------------------------------------------------------------===*|
+|*
+|* Loads what the compiler made (an artifact: code and launch plan in one run of
+|* bytes) and launches it on DLPack tensors. No LLVM here.
+|*
+|* Arguments of a function, in order:
+|*   - every tensor argument of the graph is one DLTensor;
+|*   - every `!attn.paged_kv` argument is four: K pages [pages, page, heads, k_dim],
+|*     V pages [pages, page, heads, v_dim] (any strides in elements, innermost 1, so
+|*     `hnd` and K and V in one allocation are matters of strides), table
+|*     int32 [batch, width], lens int32 [batch];
+|*   - every tensor result is one DLTensor that the caller owns and the launch fills;
+|*     a cache result is the cache argument, written in place.
+|*
+|* Ownership: a call that returns a handle gives it to the caller, who frees it with
+|* the matching `_free`. A null pagefold_error means success. No exception leaves.
+|* Threads: a module and its functions may be used by many threads at once, each
+|* launch with a workspace of its own.
+|*
+\*===----------------------------------------------------------------------===*/
+
+#ifndef PAGEFOLD_C_RUNTIME_H
+#define PAGEFOLD_C_RUNTIME_H
+
+#include <dlpack/dlpack.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PAGEFOLD_API __attribute__((visibility("default")))
+
+typedef struct pagefold_error pagefold_error;
+typedef struct pagefold_module pagefold_module;
+typedef struct pagefold_function pagefold_function; /* owned by its module */
+
+/* One of pagefold::runtime::ErrorCode. */
+PAGEFOLD_API int pagefold_error_code(const pagefold_error *error);
+/* One sentence, valid until the error is freed. */
+PAGEFOLD_API const char *pagefold_error_message(const pagefold_error *error);
+PAGEFOLD_API void pagefold_error_free(pagefold_error *error);
+
+/* Loads an artifact. The bytes are copied. */
+PAGEFOLD_API pagefold_error *pagefold_module_load(const void *bytes, size_t size, pagefold_module **module);
+PAGEFOLD_API void pagefold_module_free(pagefold_module *module);
+
+/* A function by name; with a null name the only one. It lives as long as its module. */
+PAGEFOLD_API pagefold_error *pagefold_module_function(pagefold_module *module, const char *name,
+                                                      pagefold_function **function);
+
+/* The launch plan as JSON: "args" and "results" with name, dtype and shape (null where dynamic),
+   bounds, kernels, workspace. Valid as long as the module. */
+PAGEFOLD_API const char *pagefold_function_plan_json(const pagefold_function *function);
+
+/* Bytes of workspace that one launch needs at once: a compile-time bound from the declared maxima. */
+PAGEFOLD_API size_t pagefold_function_workspace_size(const pagefold_function *function);
+
+/* Prepares a fresh workspace (64-byte aligned, at least workspace_size bytes). Once per workspace. */
+PAGEFOLD_API pagefold_error *pagefold_workspace_init(const pagefold_function *function, void *workspace,
+                                                     size_t size, void *stream);
+
+/* Launches on `stream` (the host target ignores it and returns when the results are there). `args` are
+   the DLTensors in the order above, `workspace` null lets the call take one of its own (host only).
+   An error in the data of one request (a page id out of range, a length past the table) gives an
+   error that names the request; the results of the other requests are valid. */
+PAGEFOLD_API pagefold_error *pagefold_function_launch(const pagefold_function *function,
+                                                      const DLTensor *const *args, size_t num_args,
+                                                      void *workspace, size_t size, void *stream);
+
+/* Counters of the last launch in this workspace as JSON, for functions compiled with counters:
+   {"tiles_full":..,"tiles_partial":..,"tiles_skipped":..,"masked_elements":..}. Free with pagefold_string_free. */
+PAGEFOLD_API pagefold_error *pagefold_function_counters_json(const pagefold_function *function,
+                                                             const void *workspace, char **json);
+PAGEFOLD_API void pagefold_string_free(char *string);
+
+/* Threads that host launches use (default: the machine's cores). */
+PAGEFOLD_API pagefold_error *pagefold_set_num_threads(int threads);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PAGEFOLD_C_RUNTIME_H */

@@ -1,0 +1,118 @@
+//===- AttnBase.td - the attn dialect, its types and attributes -*- tablegen -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_DIALECT_ATTN_IR_ATTNBASE
+#define PAGEFOLD_DIALECT_ATTN_IR_ATTNBASE
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/OpBase.td"
+
+def Attn_Dialect : Dialect {
+  let name = "attn";
+  let cppNamespace = "::pagefold::attn";
+  let summary = "What attention computes, on tensors and paged caches";
+  let description = [{
+    Level 1. A graph of this dialect says *what* is computed: attention over dense or paged keys and
+    values, and the small operations around it. It knows nothing of tiles or targets.
+
+    **Ragged batches.** Tokens of all requests lie one after another: a query is
+    `[tokens, heads, head_dim]`, and `rows : tensor<batch+1 x i32>` holds the offsets, so that request
+    `r` owns the rows `rows[r] .. rows[r+1]`. A dense batch is the special case of equal distances.
+
+    **Lengths and positions.** `lens[r]` counts the tokens that request `r` has in its cache *once this
+    step's append is done*. With `n = rows[r+1] - rows[r]` new tokens, row `i` of the request stands at
+    position `lens[r] - n + i` (bottom-right alignment). That one formula places rows for `attn.rope`,
+    `attn.append` and every mask. A row whose position is negative (padding) writes nothing and sees nothing.
+
+    **Shape letters.** T tokens, B requests, HQ query heads, HK KV heads, G = HQ / HK the group, DK head
+    dim of queries and keys, DV head dim of values, P pages, S tokens in a page, N new tokens of a
+    request, L its length.
+
+    **Declared maxima.** The function attribute `attn.bounds = #attn.bounds<...>` bounds grid and
+    workspace of everything compiled from the function.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+}
+
+class Attn_Type<string name, string typeMnemonic> : TypeDef<Attn_Dialect, name> {
+  let mnemonic = typeMnemonic;
+}
+class Attn_Attr<string name, string attrMnemonic> : AttrDef<Attn_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Attn_PagedKVType : Attn_Type<"PagedKV", "paged_kv"> {
+  let summary = "A KV cache in pages";
+  let description = [{
+    The cache of a batch: pages of `page` tokens, each holding K rows of `k_dim` and V rows of `v_dim`
+    elements for every KV head; a page table; and lengths. Strides are run-time values: any order of
+    page, token and head, and K and V as views of one allocation; only the innermost dimension is
+    contiguous. Values are linear: after an `attn.append` only its result may be used.
+
+    ```mlir
+    !attn.paged_kv<8 heads, 128 x 128, bf16, page 16>
+    ```
+
+    Constraints:
+    * C1: 1 <= heads.
+    * C2: k_dim and v_dim are multiples of 8 from 8 to 512.
+    * C3: the element type is f32, f16 or bf16.
+    * C4: 1 <= page <= 1024.
+  }];
+  let parameters = (ins "int64_t":$heads, "int64_t":$kDim, "int64_t":$vDim, "::mlir::Type":$elementType,
+                        "int64_t":$pageSize);
+  let assemblyFormat = "`<` $heads `heads` `,` $kDim `x` $vDim `,` $elementType `,` `page` $pageSize `>`";
+  let genVerifyDecl = 1;
+}
+
+def Attn_MaskAttr : Attn_Attr<"Mask", "mask"> {
+  let summary = "Which keys a query row sees: a union of integer sets";
+  let description = [{
+    Each set ranges over `(q, k)` with the symbols `q_len`, `kv_len` and further named ones that
+    `attn.attention` binds to operands. `q` is the row's index in its request, `k` the key's; key `k` is
+    visible to row `q` iff some set holds `(q, k)` and `0 <= k < kv_len`.
+
+    ```mlir
+    #attn.mask<causal>
+    #attn.mask<causal and window(4096)>
+    #attn.mask<k <= q + kv_len - q_len and k > q + kv_len - q_len - w where w >= 1>
+    ```
+
+    `docs/masks.md` lists the spellings and what can be expressed.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::IntegerSet">:$sets,
+                        ArrayRefParameter<"::mlir::StringAttr">:$symbols,
+                        ArrayRefParameter<"int64_t">:$lowerBounds);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Attn_BoundsAttr : Attn_Attr<"Bounds", "bounds"> {
+  let summary = "The declared maxima of a graph";
+  let description = [{
+    Every compiled variant is right for any lengths up to these. They bound grids and workspaces and
+    choose variants. `tokens` is the most tokens in a call, `batch x q_len` where it is left out.
+
+    ```mlir
+    func.func @decode(...) attributes {attn.bounds = #attn.bounds<batch 64, q_len 1, kv_len 8192>}
+    ```
+
+    Constraints:
+    * C1: batch, q_len, kv_len and tokens are at least 1.
+    * C2: tokens <= batch x q_len.
+  }];
+  let parameters = (ins "int64_t":$batch, "int64_t":$qLen, "int64_t":$kvLen, OptionalParameter<"int64_t">:$tokens);
+  let assemblyFormat = "`<` `batch` $batch `,` `q_len` $qLen `,` `kv_len` $kvLen (`,` `tokens` $tokens^)? `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The most tokens in a call.
+    int64_t maxTokens() const { return getTokens() ? getTokens() : getBatch() * getQLen(); }
+  }];
+}
+
+#endif // PAGEFOLD_DIALECT_ATTN_IR_ATTNBASE
