@@ -29,7 +29,7 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 separate_arguments(_defs NATIVE_COMMAND "${LLVM_DEFINITIONS}")
-add_compile_definitions(${_defs})
+add_definitions(${_defs})
 # System headers: their warnings are not ours.
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 include_directories(${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/include)

@@ -5,16 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A recursive descent parser over tokens. The text is cut into tokens first, so that the names
-// declared by the trailing `where` are known when the conditions are read.
+// A recursive descent parser that pulls tokens from a string or from MLIR's own lexer. It has to
+// find the end of a bare mask by grammar: `>` is a comparison after an expression and the closing
+// bracket after a condition. Names that `where` declares are used before they are declared, so they
+// are provisional symbols until the end, and are then put in the order of their declarations.
 //
 //===----------------------------------------------------------------------===//
 
 #include "MaskConditions.h"
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
+#include <deque>
 
 using namespace mlir;
 using namespace pagefold;
@@ -36,59 +38,34 @@ bool pagefold::isMaskName(StringRef name) {
 
 namespace {
 
-using ErrorFn = function_ref<void(size_t, const Twine &)>;
-
 struct Token {
   enum Kind { Word, Number, Punctuation, End } kind;
-  StringRef text;
-  size_t offset;
+  StringRef text; ///< points into the source
   bool is(StringRef spelling) const {
     return (kind == Word || kind == Punctuation) && text == spelling;
   }
+  bool isComparison() const { return is("<=") || is("<") || is(">=") || is(">") || is("=="); }
 };
 
-/// Cuts `text` into tokens, the last one End. Fails on a character no token starts with.
-FailureOr<std::vector<Token>> tokenize(StringRef text, ErrorFn emitError) {
-  std::vector<Token> tokens;
-  size_t pos = 0;
-  while (true) {
-    pos = std::min(text.find_first_not_of(" \t\r\n", pos), text.size());
-    StringRef rest = text.drop_front(pos);
-    Token token{Token::End, rest.take_front(0), pos};
-    if (rest.empty()) {
-      tokens.push_back(token);
-      return tokens;
-    }
-    auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
-    if (llvm::isDigit(rest[0]))
-      token = {Token::Number, rest.take_while(isWord), pos};
-    else if (isWord(rest[0]))
-      token = {Token::Word, rest.take_while(isWord), pos};
-    else if (rest.starts_with("<=") || rest.starts_with(">=") || rest.starts_with("=="))
-      token = {Token::Punctuation, rest.take_front(2), pos};
-    else if (StringRef("<>()+-*,").contains(rest[0]))
-      token = {Token::Punctuation, rest.take_front(1), pos};
-    else
-      return emitError(pos, "mask expects a name, a number or an operator, got '" +
-                                rest.take_front(1) + "'"),
-             failure();
-    tokens.push_back(token);
-    pos += token.text.size();
-  }
-}
+using TokenSource = function_ref<Token()>;
+/// Reports a fault at a place of the source.
+using ErrorFn = function_ref<void(const char *at, const Twine &message)>;
 
 class Parser {
 public:
-  Parser(std::vector<Token> tokens, MLIRContext *context, ErrorFn emitError)
-      : tokens(std::move(tokens)), context(context), emitError(emitError), terms(context, 0) {}
+  Parser(TokenSource source, MLIRContext *context, StringRef closing, ErrorFn emitError)
+      : source(source), context(context), closing(closing), emitError(emitError),
+        terms(context, /*numRowVars=*/0) {}
 
+  /// Parses a mask and its closing token (the end of the text, or `>`).
   FailureOr<MaskSets> parse();
 
 private:
   // Declarations.
   LogicalResult parseWhere();
   LogicalResult parseDeclaration();
-  void bindNames();
+  AffineExpr use(const Token &name);
+  LogicalResult resolveNames(Conditions &conditions);
 
   // Conditions.
   FailureOr<Conditions> parseOr();
@@ -97,38 +74,60 @@ private:
   FailureOr<Conditions> parseComparison();
   FailureOr<Conditions> parseSpelling(const SpellingRule &rule);
   FailureOr<AffineExpr> parseSize(const MaskSizeSpec &spec, StringRef spelling);
-  bool atConditionGroup() const;
+  bool atConditionGroup();
 
   // Expressions.
   FailureOr<AffineExpr> parseSum();
   FailureOr<AffineExpr> parseProduct();
   FailureOr<AffineExpr> parseFactor();
+  FailureOr<AffineExpr> parseName();
   FailureOr<AffineExpr> applyOperator(const Token &op, AffineExpr lhs, AffineExpr rhs);
   FailureOr<int64_t> parseNumber();
 
   // Tokens.
-  const Token &peek() const { return tokens[next]; }
-  const Token &take() { return tokens[peek().kind == Token::End ? next : next++]; }
-  bool takeIf(StringRef spelling) { return peek().is(spelling) && (++next, true); }
+  const Token &peek(size_t ahead = 0);
+  Token take();
+  bool takeIf(StringRef spelling);
+  bool atEnd() { return closing.empty() ? peek().kind == Token::End : peek().is(closing); }
   LogicalResult expect(StringRef spelling);
   LogicalResult error(const Token &at, const Twine &message) {
-    emitError(at.offset, message);
+    emitError(at.text.data(), message);
     return failure();
   }
   static std::string describe(const Token &token) {
-    return token.kind == Token::End ? "the end of the mask" : "'" + token.text.str() + "'";
+    return token.text.empty() ? "the end of the mask" : "'" + token.text.str() + "'";
   }
 
-  std::vector<Token> tokens;
-  size_t next = 0;
+  TokenSource source;
+  std::deque<Token> ahead;
   MLIRContext *context;
+  StringRef closing;
   ErrorFn emitError;
   MaskSets mask;
   MaskTerms terms;
-  llvm::StringMap<AffineExpr> names;
+  SmallVector<Token> used; ///< names in order of first use: the provisional symbols
 };
 
 } // namespace
+
+const Token &Parser::peek(size_t distance) {
+  while (ahead.size() <= distance)
+    ahead.push_back(source());
+  return ahead[distance];
+}
+
+Token Parser::take() {
+  Token token = peek();
+  ahead.pop_front();
+  return token;
+}
+
+bool Parser::takeIf(StringRef spelling) {
+  bool found = peek().is(spelling);
+  if (found)
+    take();
+  return found;
+}
 
 LogicalResult Parser::expect(StringRef spelling) {
   if (takeIf(spelling))
@@ -141,22 +140,15 @@ LogicalResult Parser::expect(StringRef spelling) {
 //===----------------------------------------------------------------------===//
 
 FailureOr<MaskSets> Parser::parse() {
-  if (peek().kind == Token::End)
+  if (atEnd())
     return error(peek(), "mask expects a condition or a spelling, got an empty text");
-  auto where = llvm::find_if(tokens, [](const Token &token) { return token.is("where"); });
-  if (where != tokens.end()) {
-    next = where - tokens.begin() + 1;
-    if (failed(parseWhere()))
-      return failure();
-  }
-  bindNames();
-
-  next = 0;
   FailureOr<Conditions> conditions = parseOr();
-  if (failed(conditions))
+  if (failed(conditions) || (takeIf("where") && failed(parseWhere())))
     return failure();
-  if (peek().kind != Token::End && !peek().is("where"))
+  if (!atEnd())
     return error(peek(), "mask expects 'and', 'or', 'where' or its end, got " + describe(peek()));
+  if (failed(resolveNames(*conditions)))
+    return failure();
   setConditions(mask, *conditions, context);
   return std::move(mask);
 }
@@ -166,9 +158,6 @@ LogicalResult Parser::parseWhere() {
     if (failed(parseDeclaration()))
       return failure();
   } while (takeIf(","));
-  if (peek().kind != Token::End)
-    return error(peek(), "mask expects ',' or its end after a declaration, got " +
-                             describe(peek()));
   return success();
 }
 
@@ -196,13 +185,36 @@ LogicalResult Parser::parseDeclaration() {
   return success();
 }
 
-void Parser::bindNames() {
-  terms = MaskTerms(context, mask.rowVars.size());
-  names = {{"q", terms.q}, {"k", terms.k}, {"q_len", terms.qLen}, {"kv_len", terms.kvLen}};
-  for (auto [i, name] : llvm::enumerate(mask.rowVars))
-    names[name] = getAffineDimExpr(MaskSpace::firstRowVar + i, context);
-  for (auto [i, name] : llvm::enumerate(mask.symbols))
-    names[name] = getAffineSymbolExpr(MaskSpace::firstSymbol + i, context);
+/// The provisional symbol of a name that is not predefined.
+AffineExpr Parser::use(const Token &name) {
+  auto known = llvm::find_if(used, [&](const Token &token) { return token.text == name.text; });
+  unsigned index = known - used.begin();
+  if (known == used.end())
+    used.push_back(name);
+  return getAffineSymbolExpr(MaskSpace::firstSymbol + index, context);
+}
+
+/// Replaces provisional symbols by what `where` declared.
+LogicalResult Parser::resolveNames(Conditions &conditions) {
+  MaskTerms declared(context, mask.rowVars.size());
+  SmallVector<AffineExpr> dims{declared.q, declared.k}, symbols{declared.qLen, declared.kvLen};
+  for (const Token &name : used) {
+    unsigned symbol = llvm::find(mask.symbols, name.text) - mask.symbols.begin();
+    unsigned rowVar = llvm::find(mask.rowVars, name.text) - mask.rowVars.begin();
+    if (symbol < mask.symbols.size())
+      symbols.push_back(getAffineSymbolExpr(MaskSpace::firstSymbol + symbol, context));
+    else if (rowVar < mask.rowVars.size())
+      symbols.push_back(getAffineDimExpr(MaskSpace::firstRowVar + rowVar, context));
+    else
+      return error(name, "mask does not know the name '" + name.text +
+                             "'; expects q, k, q_len, kv_len or a symbol declared by a trailing "
+                             "'where " +
+                             name.text + "'");
+  }
+  for (Conjunction &conjunction : conditions)
+    for (Constraint &constraint : conjunction)
+      constraint.expr = constraint.expr.replaceDimsAndSymbols(dims, symbols);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -239,16 +251,15 @@ FailureOr<Conditions> Parser::parseAnd() {
 
 /// Whether the `(` ahead groups conditions, and not an expression: whether something that only a
 /// condition holds comes before its `)`.
-bool Parser::atConditionGroup() const {
+bool Parser::atConditionGroup() {
   unsigned depth = 0;
-  for (size_t i = next; i < tokens.size(); ++i) {
-    const Token &token = tokens[i];
+  for (size_t i = 0; peek(i).kind != Token::End; ++i) {
+    const Token &token = peek(i);
     if (token.is("("))
       ++depth;
     else if (token.is(")") && --depth == 0)
       return false;
-    else if (token.is("and") || token.is("or") || token.is("==") || token.text.starts_with("<") ||
-             token.text.starts_with(">") || findSpelling(token.text))
+    else if (token.is("and") || token.is("or") || token.isComparison() || findSpelling(token.text))
       return true;
   }
   return false;
@@ -274,8 +285,7 @@ FailureOr<Conditions> Parser::parseComparison() {
   if (failed(lhs))
     return failure();
   Token op = take();
-  bool known = op.is("<=") || op.is("<") || op.is(">=") || op.is(">") || op.is("==");
-  if (!known)
+  if (!op.isComparison())
     return error(op, "mask expects a comparison (<=, <, >=, > or ==), got " + describe(op));
   FailureOr<AffineExpr> rhs = parseSum();
   if (failed(rhs))
@@ -315,7 +325,7 @@ FailureOr<AffineExpr> Parser::parseSize(const MaskSizeSpec &spec, StringRef spel
     return error(start, what + " that is a constant (division by a symbol is not affine), got " +
                             describe(start));
   } else if (!size->isSymbolicOrConstant()) {
-    return error(start, what + " that does not depend on q, k or a per_row symbol");
+    return error(start, what + " that does not depend on q or k");
   }
   return size;
 }
@@ -387,18 +397,24 @@ FailureOr<AffineExpr> Parser::parseFactor() {
       return failure();
     return getAffineConstantExpr(*value, context);
   }
+  return parseName();
+}
+
+FailureOr<AffineExpr> Parser::parseName() {
   Token name = take();
   if (name.kind != Token::Word || llvm::is_contained(kWords, name.text))
     return error(name, "mask expects a name or a number, got " + describe(name));
-  auto known = names.find(name.text);
-  if (known != names.end())
-    return known->second;
+  if (findSpelling(name.text))
+    return error(name, "mask expects a number or a symbol, got the spelling '" + name.text + "'");
+  const std::pair<StringRef, AffineExpr> predefined[] = {
+      {"q", terms.q}, {"k", terms.k}, {"q_len", terms.qLen}, {"kv_len", terms.kvLen}};
+  for (auto [spelling, expr] : predefined)
+    if (name.text == spelling)
+      return expr;
   if (peek().is("("))
     return error(name, "mask does not know the spelling '" + name.text +
                            "'; expects none, causal, window, prefix, sink_window or chunked");
-  return error(name, "mask does not know the name '" + name.text +
-                         "'; expects q, k, q_len, kv_len or a symbol declared by a trailing 'where " +
-                         name.text + "'");
+  return use(name);
 }
 
 FailureOr<int64_t> Parser::parseNumber() {
@@ -410,33 +426,93 @@ FailureOr<int64_t> Parser::parseNumber() {
 }
 
 //===----------------------------------------------------------------------===//
+// Token sources
+//===----------------------------------------------------------------------===//
+
+/// Takes the first token off `text`. A character that starts none gives End, with that character.
+static Token lexToken(StringRef &text) {
+  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  text = text.ltrim(" \t\r\n");
+  Token token{Token::End, text.take_front(1)};
+  if (!text.empty() && isWord(text[0]))
+    token = {llvm::isDigit(text[0]) ? Token::Number : Token::Word, text.take_while(isWord)};
+  else if (text.starts_with("<=") || text.starts_with(">=") || text.starts_with("=="))
+    token = {Token::Punctuation, text.take_front(2)};
+  else if (!text.empty() && StringRef("<>()+-*,").contains(text[0]))
+    token = {Token::Punctuation, text.take_front(1)};
+  if (token.kind != Token::End)
+    text = text.drop_front(token.text.size());
+  return token;
+}
+
+/// The next token of MLIR's lexer, which knows no `<=`: it is read as `<` and `=`.
+static Token pullToken(AsmParser &parser) {
+  const char *at = parser.getCurrentLocation().getPointer();
+  StringRef word;
+  if (succeeded(parser.parseOptionalKeyword(&word)))
+    return {Token::Word, word};
+  auto orEqual = [&] {
+    return Token{Token::Punctuation, StringRef(at, succeeded(parser.parseOptionalEqual()) ? 2 : 1)};
+  };
+  if (succeeded(parser.parseOptionalLess()) || succeeded(parser.parseOptionalGreater()) ||
+      succeeded(parser.parseOptionalEqual()))
+    return orEqual();
+  if (succeeded(parser.parseOptionalLParen()) || succeeded(parser.parseOptionalRParen()) ||
+      succeeded(parser.parseOptionalPlus()) || succeeded(parser.parseOptionalMinus()) ||
+      succeeded(parser.parseOptionalStar()) || succeeded(parser.parseOptionalComma()))
+    return {Token::Punctuation, StringRef(at, 1)};
+  APInt value;
+  if (OptionalParseResult number = parser.parseOptionalInteger(value); number.has_value()) {
+    size_t digits = 0;
+    while (llvm::isAlnum(at[digits]))
+      ++digits;
+    return {Token::Number, StringRef(at, digits)};
+  }
+  return {Token::End, StringRef(at, *at ? 1 : 0)};
+}
+
+//===----------------------------------------------------------------------===//
 // Entry points
 //===----------------------------------------------------------------------===//
 
-FailureOr<MaskSets> pagefold::parseMaskSets(StringRef text, MLIRContext *context,
-                                            ErrorFn emitError) {
-  FailureOr<std::vector<Token>> tokens = tokenize(text, emitError);
-  if (failed(tokens))
-    return failure();
-  FailureOr<MaskSets> mask = Parser(std::move(*tokens), context, emitError).parse();
+/// Adds what the grammar cannot see: coefficients that grew beyond 32 bits.
+static FailureOr<MaskSets> parseChecked(TokenSource source, MLIRContext *context, StringRef closing,
+                                        const char *start, ErrorFn emitError) {
+  FailureOr<MaskSets> mask = Parser(source, context, closing, emitError).parse();
   if (failed(mask))
     return failure();
-  // What the grammar cannot see: coefficients that grew beyond 32 bits.
   ScopedDiagnosticHandler silence(context, [](Diagnostic &) { return success(); });
   auto ignore = [&] { return mlir::emitError(UnknownLoc::get(context)); };
   if (succeeded(verifyMaskSets(ignore, *mask)))
     return mask;
-  emitError(0, "mask expects coefficients and constants that fit 32 bits once multiplied out");
+  emitError(start, "mask expects coefficients and constants that fit 32 bits once multiplied out");
   return failure();
 }
 
+FailureOr<MaskSets> pagefold::parseMaskSets(StringRef text, MLIRContext *context,
+                                            function_ref<void(size_t, const Twine &)> emitError) {
+  StringRef rest = text;
+  return parseChecked(
+      [&] { return lexToken(rest); }, context, /*closing=*/"", text.data(),
+      [&](const char *at, const Twine &message) { emitError(at - text.data(), message); });
+}
+
 FailureOr<MaskSets> pagefold::parseMaskSets(AsmParser &parser) {
-  const char *quote = parser.getCurrentLocation().getPointer();
-  std::string text;
-  if (failed(parser.parseString(&text)))
+  if (failed(parser.parseLess()))
     return failure();
+  const char *start = parser.getCurrentLocation().getPointer();
+  std::string text;
+  if (failed(parser.parseOptionalString(&text)))
+    return parseChecked([&] { return pullToken(parser); }, parser.getContext(), ">", start,
+                        [&](const char *at, const Twine &message) {
+                          parser.emitError(llvm::SMLoc::getFromPointer(at), message);
+                        });
   // Without escapes in it the text stands in the source as it is, one character after the quote.
-  return parseMaskSets(text, parser.getContext(), [&](size_t offset, const Twine &message) {
-    parser.emitError(llvm::SMLoc::getFromPointer(quote + 1 + offset), message);
-  });
+  FailureOr<MaskSets> mask =
+      parseMaskSets(text, parser.getContext(), [&](size_t offset, const Twine &message) {
+        parser.emitError(llvm::SMLoc::getFromPointer(start + 1 + offset), message);
+      });
+  if (failed(mask) || failed(parser.parseGreater()))
+    return failure();
+  return mask;
 }

@@ -261,9 +261,8 @@ LogicalResult pagefold::verifyMaskSets(function_ref<InFlightDiagnostic()> emitEr
         return emitError() << "mask expects affine conditions, got the product or quotient of two "
                               "values that are not constant";
       if (!fitsThirtyTwoBits(expr))
-        return emitError() << "mask expects coefficients and constants of 32 bits and divisors of "
-                              "at least 1, got "
-                           << expr;
+        return emitError() << "mask expects coefficients and constants that fit 32 bits and "
+                              "divisors of at least 1, got a larger or smaller one";
     }
   }
   return success();

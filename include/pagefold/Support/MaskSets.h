@@ -34,8 +34,9 @@
 // bind it. A bound after the name is a promise of the caller that sharpens the analysis. `per_row`
 // declares a table with one value for each query row that never falls as q grows.
 //
-// In an attribute the text stands in quotes, #attn.mask<"causal">: MLIR looks for the end of a
-// dialect attribute by matching brackets, so a bare `<=` or `>` would break it.
+// MLIR finds the end of a dialect attribute by matching brackets, so a `<=` or `>` would break
+// #attn.mask<k <= q>. Attributes therefore print the text in quotes, #attn.mask<"k <= q">; an op
+// that parses its mask itself takes it bare as well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -142,7 +143,7 @@ mlir::FailureOr<MaskSets>
 parseMaskSets(llvm::StringRef text, mlir::MLIRContext *context,
               llvm::function_ref<void(size_t offset, const llvm::Twine &message)> emitError);
 
-/// Parses a quoted mask; errors point into the quoted text.
+/// Parses `<` mask `>` with the mask in quotes or bare. Errors point at the fault.
 mlir::FailureOr<MaskSets> parseMaskSets(mlir::AsmParser &parser);
 
 /// Prints the sets with k alone on the left where that is possible, without quotes. Parsing the
