@@ -68,7 +68,7 @@ func.func @append_with_prologues(%k: tensor<?x8x128xbf16>, %v: tensor<?x8x128xf3
 }
 
 // CHECK-LABEL: func.func @paged
-// CHECK: attn.attention %{{.*}}, %{{.*}} rows(%{{.*}}) scale 0.088387999999999994 mask <causal>
+// CHECK: attn.attention %{{.*}}, %{{.*}} rows(%{{.*}}) scale 0.088387999999999994 mask <k <= q + kv_len - q_len>
 // CHECK-SAME: : tensor<?x32x128xbf16>, !attn.paged_kv<8 heads, 128 x 128, bf16, page 16>, tensor<?xi32> -> tensor<?x32x128xf32>
 func.func @paged(%q: tensor<?x32x128xbf16>, %cache: !cache, %rows: tensor<?xi32>) -> tensor<?x32x128xf32> {
   %o = attn.attention %q, %cache mask <causal> rows(%rows) scale 0.088388

@@ -118,14 +118,32 @@ static LogicalResult verifyScale(AttentionOp op) {
   return success();
 }
 
-/// C7 to C9
-static LogicalResult verifyMaskOperands(AttentionOp op) {
+/// C7
+static LogicalResult verifyMaskBindings(AttentionOp op) {
   if (op.getSymbols().size() != op.getMask().getSymbols().size())
     return op.emitOpError("expects a value for each of the mask's ")
            << op.getMask().getSymbols().size() << " symbols, got " << op.getSymbols().size();
+  if (op.getRowValues().size() != op.getMask().getRowValues().size())
+    return op.emitOpError("expects a tensor for each of the mask's ")
+           << op.getMask().getRowValues().size() << " row values, got " << op.getRowValues().size();
+  int64_t tokens = tensorType(op.getQuery()).getDimSize(0);
+  for (Value values : op.getRowValues())
+    if (!sizesAgree(tensorType(values).getDimSize(0), tokens))
+      return op.emitOpError("expects a row value for each of the ")
+             << tokens << " tokens, got " << values.getType();
+  return success();
+}
+
+/// C8
+static LogicalResult verifySinks(AttentionOp op) {
   if (op.getSinks() && tensorType(op.getSinks()).getDimSize(0) != op.getQueryHeads())
     return op.emitOpError("expects a sink for each of the ")
            << op.getQueryHeads() << " query heads, got " << op.getSinks().getType();
+  return success();
+}
+
+/// C9
+static LogicalResult verifyBitmap(AttentionOp op) {
   if (!op.getBitmap() != !op.getBitmapStarts())
     return op.emitOpError("expects a bitmap and its starts together, got ")
            << (op.getBitmap() ? "a bitmap" : "starts") << " alone";
@@ -133,8 +151,9 @@ static LogicalResult verifyMaskOperands(AttentionOp op) {
 }
 
 LogicalResult AttentionOp::verify() {
-  for (auto check : {verifySource, verifyShapes, verifyGroup, verifyHeadDims,
-                     verifyDenseElementTypes, verifyScale, verifyMaskOperands})
+  for (auto check :
+       {verifySource, verifyShapes, verifyGroup, verifyHeadDims, verifyDenseElementTypes,
+        verifyScale, verifyMaskBindings, verifySinks, verifyBitmap})
     if (failed(check(*this)))
       return failure();
   return success();

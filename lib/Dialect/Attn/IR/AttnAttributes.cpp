@@ -12,6 +12,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace pagefold;
 using namespace pagefold::attn;
 
 #define GET_ATTRDEF_CLASSES
@@ -28,25 +29,54 @@ void AttnDialect::registerAttributes() {
 // #attn.mask
 //===----------------------------------------------------------------------===//
 
-MaskAttr MaskAttr::getNone(MLIRContext *context) {
-  return get(context, {IntegerSet::get(2, 2, {getAffineDimExpr(1, context)}, {false})}, {}, {});
+static SmallVector<std::string> toStrings(ArrayRef<StringAttr> names) {
+  return llvm::map_to_vector(names, [](StringAttr name) { return name.str(); });
+}
+
+static SmallVector<StringAttr> toAttributes(MLIRContext *context, ArrayRef<std::string> names) {
+  return llvm::map_to_vector(names, [&](StringRef name) { return StringAttr::get(context, name); });
+}
+
+MaskAttr MaskAttr::get(MLIRContext *context, const MaskSets &mask) {
+  return get(context, mask.sets, toAttributes(context, mask.symbols), mask.lowerBounds,
+             toAttributes(context, mask.rowVars));
+}
+
+MaskAttr MaskAttr::getNone(MLIRContext *context) { return get(context, noMask(context)); }
+
+static MaskSets toMaskSets(ArrayRef<IntegerSet> sets, ArrayRef<StringAttr> symbols,
+                           ArrayRef<int64_t> lowerBounds, ArrayRef<StringAttr> rowValues) {
+  MaskSets mask;
+  mask.sets.assign(sets.begin(), sets.end());
+  mask.symbols = toStrings(symbols);
+  mask.lowerBounds.assign(lowerBounds.begin(), lowerBounds.end());
+  mask.rowVars = toStrings(rowValues);
+  return mask;
+}
+
+MaskSets MaskAttr::getMaskSets() const {
+  return toMaskSets(getSets(), getSymbols(), getLowerBounds(), getRowValues());
+}
+
+LogicalResult MaskAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<IntegerSet> sets, ArrayRef<StringAttr> symbols,
+                               ArrayRef<int64_t> lowerBounds, ArrayRef<StringAttr> rowValues) {
+  return verifyMaskSets(emitError, toMaskSets(sets, symbols, lowerBounds, rowValues));
 }
 
 Attribute MaskAttr::parse(AsmParser &parser, Type) {
-  MLIRContext *context = parser.getContext();
-  StringRef spelling;
-  if (parser.parseLess() || parser.parseKeyword(&spelling) || parser.parseGreater())
-    return {};
-  AffineExpr q = getAffineDimExpr(0, context), k = getAffineDimExpr(1, context);
-  AffineExpr qLen = getAffineSymbolExpr(0, context), kvLen = getAffineSymbolExpr(1, context);
-  IntegerSet set = spelling == "causal" ? IntegerSet::get(2, 2, {q + kvLen - qLen - k}, {false})
-                                        : IntegerSet::get(2, 2, {k}, {false});
-  return MaskAttr::get(context, {set}, {}, {});
+  FailureOr<MaskSets> mask = parseMaskSets(parser);
+  return succeeded(mask) ? get(parser.getContext(), *mask) : MaskAttr();
 }
 
 void MaskAttr::print(AsmPrinter &printer) const {
-  AffineExpr first = getSets().front().getConstraint(0);
-  printer << (isa<AffineDimExpr>(first) ? "<none>" : "<causal>");
+  printer << '<';
+  printer.printString(maskText(getMaskSets()));
+  printer << '>';
+}
+
+void MaskAttr::printBare(AsmPrinter &printer) const {
+  printer << '<' << maskText(getMaskSets()) << '>';
 }
 
 //===----------------------------------------------------------------------===//

@@ -232,7 +232,7 @@ void AppendOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setN
 
 namespace {
 
-constexpr StringRef kClauses[] = {"rows",  "kv_rows", "scale", "mask",  "symbols",
+constexpr StringRef kClauses[] = {"rows",  "kv_rows", "scale", "mask",  "symbols", "row_values",
                                   "sinks", "bitmap",  "query", "score", "epilogue"};
 
 /// The text of one attn.attention while it is read.
@@ -245,6 +245,7 @@ struct AttentionParser {
     Rows,
     KVRows,
     Symbols,
+    RowValues,
     Sinks,
     Bitmap,
     BitmapStarts,
@@ -295,6 +296,8 @@ struct AttentionParser {
       return parseMask();
     if (keyword == "symbols")
       return parseTypedList(parser, segments[Symbols]);
+    if (keyword == "row_values")
+      return parseTypedList(parser, segments[RowValues]);
     if (keyword == "sinks")
       return parseTypedEach(parser, {&segments[Sinks]});
     if (keyword == "bitmap")
@@ -350,9 +353,10 @@ void AttentionOp::print(OpAsmPrinter &printer) {
   printer.printAttributeWithoutType(getScaleAttr());
   if (getMask() != MaskAttr::getNone(getContext())) {
     printer << " mask ";
-    getMask().print(printer);
+    getMask().printBare(printer);
   }
   printTypedClause(printer, "symbols", getSymbols());
+  printTypedClause(printer, "row_values", getRowValues());
   printTypedClause(printer, "sinks", getSinks() ? ValueRange(getSinks()) : ValueRange());
   if (getBitmap())
     printTypedClause(printer, "bitmap", ValueRange{getBitmap(), getBitmapStarts()});

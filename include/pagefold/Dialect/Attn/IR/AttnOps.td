@@ -180,8 +180,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, AttrSizedOperandSegments, Sin
     ```
 
     Clauses come in any order; `rows` and `scale` are required, and without `mask` every key is visible.
-    Further clauses: `symbols(%w : i32, %s : tensor<?xi32>)` binds the mask's symbols in order;
-    `sinks(%s : tensor<32xf32>)`; `bitmap(%bits : tensor<?xi8>, %starts : tensor<?xi64>)` masks by bits:
+    Further clauses: `symbols(%w : i32, %s : tensor<?xi32>)` binds the mask's symbols in order,
+    `row_values(%starts : tensor<?xi32>)` its row values, one for each token of the batch; `sinks(%s : tensor<32xf32>)`; `bitmap(%bits : tensor<?xi8>, %starts : tensor<?xi64>)` masks by bits:
     key `k` of row `q` is visible only if bit `starts[r] + q * kv_len + k` (least significant first) is set.
 
     Constraints:
@@ -191,7 +191,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, AttrSizedOperandSegments, Sin
     * C4: DK and DV are multiples of 8 from 8 to 512, and agree with the keys' and values'.
     * C5: query (or what its prologue yields), keys and values have one element type; the result's may differ.
     * C6: the scale is finite and > 0.
-    * C7: `symbols` binds as many values as the mask names.
+    * C7: `symbols` and `row_values` bind as many values as the mask names; a row value is `[T]` i32.
     * C8: sinks is `[HQ]` f32.
     * C9: bitmap needs starts, and the other way round.
     * C10: the score region, where there is one, takes (f32, i32, i32, i32, i32) and the captures, and yields f32.
@@ -202,8 +202,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, AttrSizedOperandSegments, Sin
   }];
   let arguments = (ins Attn_Tokens:$query, Optional<Attn_PagedKVType>:$cache, Optional<Attn_Tokens>:$key,
                        Optional<Attn_Tokens>:$value, Attn_Rows:$rows, Optional<Attn_Rows>:$kvRows,
-                       Variadic<Attn_SymbolValue>:$symbols, Optional<Attn_F32Vector>:$sinks,
-                       Optional<RankedTensorOf<[I8], [HasAnyRankOfPred<[1]>]>>:$bitmap,
+                       Variadic<Attn_SymbolValue>:$symbols, Variadic<Attn_Rows>:$rowValues,
+                       Optional<Attn_F32Vector>:$sinks, Optional<RankedTensorOf<[I8], [HasAnyRankOfPred<[1]>]>>:$bitmap,
                        Optional<RankedTensorOf<[I64], [HasAnyRankOfPred<[1]>]>>:$bitmapStarts,
                        Variadic<Attn_Capture>:$queryCaptures, Variadic<Attn_Capture>:$scoreCaptures,
                        Variadic<Attn_Capture>:$epilogueCaptures, F64Attr:$scale, Attn_MaskAttr:$mask);
