@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -35,4 +36,5 @@ void pagefold::registerPagefold(DialectRegistry &registry) {
 void pagefold::registerPagefoldPasses() {
   registerTransformsPasses();
   registerLinalgPasses();
+  memref::registerMemRefPasses();
 }

@@ -38,13 +38,13 @@ func.func private @f(!attn.paged_kv<8 heads, 128 x 128, bf16, page 2048>)
 // -----
 
 // mask: text that says nothing
-// expected-error@+1 {{expects}}
+// expected-error@+1 {{mask expects a name or a number, got the end of the mask}}
 func.func private @f() attributes {m = #attn.mask<"q +">}
 
 // -----
 
 // mask C2: a name that nothing declares
-// expected-error@+1 {{'w'}}
+// expected-error@+1 {{mask does not know the name 'w'; expects q, k, q_len, kv_len or a symbol declared by a trailing 'where w'}}
 func.func private @f() attributes {m = #attn.mask<"k >= w">}
 
 // -----

@@ -21,6 +21,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "pagefold/Dialect/Attn/IR/CapturingRegion.h"
 #include "pagefold/Support/MaskSets.h"
 
 #include "pagefold/Dialect/Attn/IR/AttnDialect.h.inc"

@@ -131,6 +131,10 @@ def Attn_AppendOp : Attn_Op<"append", [AttrSizedOperandSegments, SingleBlock, Is
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    /// Its regions with their captures.
+    ::llvm::SmallVector<CapturingRegion> getCapturingRegions();
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -222,6 +226,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, AttrSizedOperandSegments, Sin
     int64_t getVDim();
     /// Element type of keys and values.
     ::mlir::Type getKVElementType();
+    /// Its regions with their captures.
+    ::llvm::SmallVector<CapturingRegion> getCapturingRegions();
   }];
 }
 
