@@ -33,7 +33,7 @@ Role roleInCache(attn::CacheOp op, Value value, StringRef name) {
 
 Role roleInAttention(attn::AttentionOp op, OpOperand &use) {
   Value value = use.get();
-  if (value == op.getQuery())
+  if (value == op.getQuery() || llvm::is_contained(op.getRowValues(), value))
     return {"tokens", ""};
   if (value == op.getKey() || value == op.getValue())
     return {"kv_tokens", ""};

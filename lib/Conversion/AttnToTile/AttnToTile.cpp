@@ -408,10 +408,11 @@ LogicalResult FunctionConverter::convert(attn::AttentionOp op) {
     return failure();
   auto find = [&](Value v) { return lookup(v); };
   SmallVector<Value> symbols(llvm::map_range(op.getSymbols(), find));
+  SmallVector<Value> rowValues(llvm::map_range(op.getRowValues(), find));
   Value bits = op.getBitmap() ? lookup(op.getBitmap()) : Value();
   Value starts = op.getBitmap() ? lookup(op.getBitmapStarts()) : Value();
   Value mask = tile::MaskOp::create(builder, loc, tile::MaskType::get(builder.getContext()), op.getMaskAttr(), symbols,
-                                    bits, starts);
+                                    rowValues, bits, starts);
   // Everything that the regions capture is found before the space is entered.
   for (ValueRange captures : {ValueRange(op.getScoreCaptures()), ValueRange(op.getEpilogueCaptures()),
                               ValueRange(op.getQueryCaptures())})

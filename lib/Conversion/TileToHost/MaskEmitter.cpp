@@ -23,7 +23,7 @@ Value MaskEmitter::visible(Value q, Value k, int64_t lanes) {
   MaskPoint point{q, k, {}};
   for (Value table : op.getRowValues())
     point.rows.push_back(emitRowValue(kernel, table, item, q, lanes));
-  Value seen = emitVisible(b, b.getLoc(), op.getSets().getMask(), point, context);
+  Value seen = emitVisible(b, b.getLoc(), op.getSets().getMaskSets(), point, context);
   if (!isa<VectorType>(seen.getType()))
     seen = b.splat(seen, lanes);
   if (op.getBitmap())

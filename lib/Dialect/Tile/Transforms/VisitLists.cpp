@@ -23,7 +23,7 @@ namespace {
 /// Says what was derived from the mask, and how well.
 void explain(FoldOp fold, MaskOp mask) {
   auto options = remark::RemarkOpts::name("VisitList").category("tile-visit-lists");
-  pagefold::TileBounds bounds = pagefold::deriveTileBounds(mask.getSets().getMask());
+  pagefold::TileBounds bounds = pagefold::deriveTileBounds(mask.getSets().getMaskSets());
   std::string text;
   llvm::raw_string_ostream os(text);
   bounds.print(os);

@@ -86,11 +86,11 @@ def Tile_MaskOp : Tile_Op<"mask", [Pure, AttrSizedOperandSegments]> {
     %m = tile.mask #attn.mask<causal>
     ```
   }];
-  let arguments = (ins Attn_MaskAttr:$sets, Variadic<Tile_SymbolValue>:$symbols, Optional<Tile_Buffer>:$bitmap,
-                       Optional<Tile_Buffer>:$bitmapStarts);
+  let arguments = (ins Attn_MaskAttr:$sets, Variadic<Tile_SymbolValue>:$symbols, Variadic<Tile_Buffer>:$rowValues,
+                       Optional<Tile_Buffer>:$bitmap, Optional<Tile_Buffer>:$bitmapStarts);
   let results = (outs Tile_MaskType:$mask);
   let assemblyFormat = [{
-    $sets (`symbols` `(` $symbols^ `:` type($symbols) `)`)?
+    $sets (`symbols` `(` $symbols^ `:` type($symbols) `)`)? (`row_values` `(` $rowValues^ `:` type($rowValues) `)`)?
     (`bitmap` `(` $bitmap^ `,` $bitmapStarts `:` type($bitmap) `,` type($bitmapStarts) `)`)? attr-dict
   }];
 }
