@@ -21,12 +21,15 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/Passes.h"
+#include "pagefold/Conversion/Passes.h"
 #include "pagefold/Dialect/Attn/IR/Attn.h"
+#include "pagefold/Dialect/Tile/IR/Tile.h"
+#include "pagefold/Dialect/Tile/Transforms/Passes.h"
 
 using namespace mlir;
 
 void pagefold::registerPagefold(DialectRegistry &registry) {
-  registry.insert<attn::AttnDialect>();
+  registry.insert<attn::AttnDialect, tile::TileDialect>();
   registry
       .insert<affine::AffineDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
               linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
@@ -34,6 +37,8 @@ void pagefold::registerPagefold(DialectRegistry &registry) {
 }
 
 void pagefold::registerPagefoldPasses() {
+  registerPagefoldConversionPasses();
+  tile::registerPagefoldTilePasses();
   registerTransformsPasses();
   registerLinalgPasses();
   memref::registerMemRefPasses();

@@ -13,22 +13,10 @@
 #ifndef PAGEFOLD_LIB_SUPPORT_MASKCONDITIONS_H
 #define PAGEFOLD_LIB_SUPPORT_MASKCONDITIONS_H
 
+#include "pagefold/Support/Conditions.h"
 #include "pagefold/Support/MaskSets.h"
 
 namespace pagefold {
-
-/// expr >= 0, or expr == 0.
-struct Constraint {
-  mlir::AffineExpr expr;
-  bool isEq = false;
-  bool operator==(const Constraint &) const = default;
-};
-using Conjunction = llvm::SmallVector<Constraint>;
-/// A disjunction of conjunctions.
-using Conditions = llvm::SmallVector<Conjunction>;
-
-Conditions conjoin(const Conditions &lhs, const Conditions &rhs);
-Conditions disjoin(Conditions lhs, const Conditions &rhs);
 
 /// The names every mask knows, as expressions. k's dim follows the row variables.
 struct MaskTerms {

@@ -5,107 +5,30 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "pagefold/Support/LinearForm.h"
+#include "pagefold/Support/AffineText.h"
+#include "pagefold/Support/Conditions.h"
 #include "pagefold/Support/MaskSets.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace pagefold;
 
-namespace {
-
-/// Prints the constraints of one mask: sum >= 0 becomes `left >= right`, k alone on the left where
-/// it occurs once.
-class ConstraintPrinter {
-public:
-  ConstraintPrinter(raw_ostream &os, const MaskSets &mask) : os(os), mask(mask) {}
-  void print(AffineExpr expr, bool isEq);
-
-private:
-  using Terms = SmallVector<LinearForm::Term>;
-  std::string sum(const Terms &terms, int64_t constant) const;
-  std::string factor(AffineExpr expr) const;
-  std::string name(AffineExpr leaf) const;
-
-  raw_ostream &os;
-  const MaskSets &mask;
-};
-
-} // namespace
-
-std::string ConstraintPrinter::name(AffineExpr leaf) const {
-  if (auto dim = dyn_cast<AffineDimExpr>(leaf)) {
-    if (dim.getPosition() == MaskSpace::q)
-      return "q";
-    return dim.getPosition() + 1 == mask.numDims()
-               ? "k"
-               : mask.rowVars[dim.getPosition() - MaskSpace::firstRowVar];
-  }
-  unsigned position = cast<AffineSymbolExpr>(leaf).getPosition();
-  if (position == MaskSpace::qLen)
-    return "q_len";
-  return position == MaskSpace::kvLen ? "kv_len" : mask.symbols[position - MaskSpace::firstSymbol];
-}
-
-/// A leaf, or a division with its dividend in parentheses unless that is a leaf.
-std::string ConstraintPrinter::factor(AffineExpr expr) const {
-  auto division = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!division)
-    return name(expr);
-  LinearForm dividend = *LinearForm::get(division.getLHS());
-  std::string text = sum(Terms(dividend.terms), dividend.constant);
-  if (isa<AffineBinaryOpExpr>(division.getLHS()))
-    text = "(" + text + ")";
-  int64_t divisor = cast<AffineConstantExpr>(division.getRHS()).getValue();
-  StringRef op = division.getKind() == AffineExprKind::Mod ? " mod " : " floordiv ";
-  return text + op.str() + std::to_string(divisor);
-}
-
-/// Positive terms first, then negative ones, then the constant.
-std::string ConstraintPrinter::sum(const Terms &terms, int64_t constant) const {
-  std::string text;
-  auto append = [&](bool negative, const std::string &piece) {
-    if (text.empty())
-      text = (negative ? "-" : "") + piece;
-    else
-      text += (negative ? " - " : " + ") + piece;
-  };
-  for (bool negative : {false, true})
-    for (const LinearForm::Term &term : terms)
-      if ((term.coefficient < 0) == negative) {
-        int64_t times = std::abs(term.coefficient);
-        bool division = isa<AffineBinaryOpExpr>(term.expr);
-        std::string piece = factor(term.expr);
-        if (times != 1)
-          piece = std::to_string(times) + " * " + (division ? "(" + piece + ")" : piece);
-        append(negative, piece);
-      }
-  if (constant != 0 || text.empty())
-    append(constant < 0, std::to_string(std::abs(constant)));
-  return text;
-}
-
-void ConstraintPrinter::print(AffineExpr expr, bool isEq) {
-  LinearForm form = *LinearForm::get(expr);
-  unsigned kDim = mask.numDims() - 1;
+/// Prints sum >= 0 as `left >= right`, with k alone on the left where it occurs once, and without
+/// minus signs where it does not.
+static void printConstraint(raw_ostream &os, const Constraint &constraint, unsigned kDim,
+                            const AffineText &text) {
+  LinearForm form = *LinearForm::get(constraint.expr);
   auto usesK = [&](const LinearForm::Term &term) { return term.expr.isFunctionOfDim(kDim); };
-  auto negated = [](LinearForm::Term term) {
-    return LinearForm::Term{term.expr, -term.coefficient};
-  };
-  Terms left, right;
-  bool flip = false; // whether left <= right rather than left >= right
-  int64_t constant = -form.constant;
-  if (llvm::count_if(form.terms, usesK) == 1) {
-    flip = llvm::find_if(form.terms, usesK)->coefficient < 0;
-    for (const LinearForm::Term &term : form.terms)
-      (usesK(term) ? left : right).push_back(usesK(term) == flip ? negated(term) : term);
-    if (flip)
-      constant = -constant;
-  } else {
-    for (const LinearForm::Term &term : form.terms)
-      term.coefficient > 0 ? left.push_back(term) : right.push_back(negated(term));
-  }
-  os << sum(left, 0) << (isEq ? " == " : flip ? " <= " : " >= ") << sum(right, constant);
+  bool isolate = llvm::count_if(form.terms, usesK) == 1;
+  bool flip = isolate && llvm::find_if(form.terms, usesK)->coefficient < 0;
+  if (flip)
+    form.negate();
+  LinearForm left, right;
+  for (const LinearForm::Term &term : form.terms)
+    ((isolate ? usesK(term) : term.coefficient > 0) ? left : right).terms.push_back(term);
+  right.constant = form.constant;
+  right.negate();
+  os << text(left) << (constraint.isEq ? " == " : flip ? " <= " : " >= ") << text(right);
 }
 
 static void printDeclarations(raw_ostream &os, const MaskSets &mask) {
@@ -119,16 +42,20 @@ static void printDeclarations(raw_ostream &os, const MaskSets &mask) {
 }
 
 void pagefold::printMaskSets(raw_ostream &os, const MaskSets &mask) {
-  ConstraintPrinter printer(os, mask);
-  llvm::interleave(
-      mask.sets,
-      [&](IntegerSet set) {
-        for (unsigned i = 0; i < set.getNumConstraints(); ++i) {
-          os << (i ? " and " : "");
-          printer.print(set.getConstraint(i), set.isEq(i));
-        }
-      },
-      [&] { os << " or "; });
+  SmallVector<std::string> dims{"q"}, symbols{"q_len", "kv_len"};
+  dims.append(mask.rowVars.begin(), mask.rowVars.end());
+  dims.push_back("k");
+  symbols.append(mask.symbols.begin(), mask.symbols.end());
+  AffineText text(dims, symbols);
+  auto printSet = [&](IntegerSet set) {
+    llvm::interleave(
+        toConjunction(set),
+        [&](const Constraint &constraint) {
+          printConstraint(os, constraint, mask.numDims() - 1, text);
+        },
+        [&] { os << " and "; });
+  };
+  llvm::interleave(mask.sets, printSet, [&] { os << " or "; });
   printDeclarations(os, mask);
 }
 

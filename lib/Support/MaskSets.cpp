@@ -18,48 +18,20 @@ using namespace pagefold;
 // Conditions
 //===----------------------------------------------------------------------===//
 
-Conditions pagefold::conjoin(const Conditions &lhs, const Conditions &rhs) {
-  Conditions product;
-  for (const Conjunction &left : lhs)
-    for (const Conjunction &right : rhs) {
-      product.push_back(left);
-      product.back().append(right);
-    }
-  return product;
-}
-
-Conditions pagefold::disjoin(Conditions lhs, const Conditions &rhs) {
-  lhs.append(rhs);
-  return lhs;
-}
-
 MaskTerms::MaskTerms(MLIRContext *context, unsigned numRowVars)
     : q(getAffineDimExpr(MaskSpace::q, context)),
       k(getAffineDimExpr(MaskSpace::firstRowVar + numRowVars, context)),
       qLen(getAffineSymbolExpr(MaskSpace::qLen, context)),
       kvLen(getAffineSymbolExpr(MaskSpace::kvLen, context)), position(q + kvLen - qLen) {}
 
-static IntegerSet toIntegerSet(const MaskSets &mask, const Conjunction &conjunction) {
-  SmallVector<AffineExpr> exprs;
-  SmallVector<bool> eqFlags;
-  for (const Constraint &constraint : conjunction) {
-    exprs.push_back(constraint.expr);
-    eqFlags.push_back(constraint.isEq);
-  }
-  return IntegerSet::get(mask.numDims(), mask.numSymbols(), exprs, eqFlags);
-}
-
-static Conjunction toConjunction(IntegerSet set) {
-  Conjunction conjunction;
-  for (unsigned i = 0; i < set.getNumConstraints(); ++i)
-    conjunction.push_back({set.getConstraint(i), set.isEq(i)});
-  return conjunction;
+static IntegerSet setOf(const MaskSets &mask, const Conjunction &conjunction) {
+  return toIntegerSet(conjunction, mask.numDims(), mask.numSymbols());
 }
 
 void pagefold::setConditions(MaskSets &mask, const Conditions &conditions, MLIRContext *context) {
   mask.sets.clear();
   for (const Conjunction &conjunction : conditions)
-    mask.sets.push_back(toIntegerSet(mask, conjunction));
+    mask.sets.push_back(setOf(mask, conjunction));
   canonicalizeMaskSets(mask);
 }
 
@@ -129,12 +101,12 @@ void pagefold::canonicalizeMaskSets(MaskSets &mask) {
   SmallVector<IntegerSet> canonical;
   for (IntegerSet set : mask.sets)
     if (auto conjunction = canonicalConjunction(toConjunction(set), k)) {
-      IntegerSet next = toIntegerSet(mask, *conjunction);
+      IntegerSet next = setOf(mask, *conjunction);
       if (!llvm::is_contained(canonical, next))
         canonical.push_back(next);
     }
   if (canonical.empty()) // nothing is ever visible
-    canonical.push_back(toIntegerSet(mask, {{getAffineConstantExpr(-1, context)}}));
+    canonical.push_back(setOf(mask, {{getAffineConstantExpr(-1, context)}}));
   mask.sets = std::move(canonical);
 }
 

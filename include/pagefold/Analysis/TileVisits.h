@@ -36,7 +36,8 @@ struct VisitContext {
   int64_t tileSize = 0;                                        ///< keys in a KV tile (BN), > 0
 };
 
-/// The tiles begin <= t < end. begin <= end always; both are 0 or more.
+/// The tiles begin <= t < end, where begin <= end. Those of a range that is not empty are tiles of
+/// the request: 0 <= t < kv_len ceildiv tileSize.
 struct VisitRange {
   mlir::Value begin, end;
   VisitKind kind;
@@ -63,9 +64,9 @@ struct MaskPoint {
   llvm::SmallVector<mlir::Value> rows; ///< the row variables at q, of q's type
 };
 
-/// The element predicate: whether `point.q` sees `point.k`, 0 <= k < kv_len included. Gives i1, or
-/// a vector of i1 where q or k is a vector: scalars are then broadcast. Of `context` only qLen,
-/// kvLen and symbols are read; their type is the element type of q and k.
+/// The element predicate: whether `point.q` sees `point.k`, which is at least 0; k < kv_len is part
+/// of it. Gives i1, or a vector of i1 where q or k is a vector: scalars are then broadcast. Of
+/// `context` only qLen, kvLen and symbols are read; their type is the element type of q and k.
 mlir::Value emitVisible(mlir::OpBuilder &builder, mlir::Location loc, const MaskSets &mask,
                         const MaskPoint &point, const VisitContext &context);
 
