@@ -9,6 +9,7 @@
 #define PAGEFOLD_DIALECT_ATTN_IR_ATTNBASE
 
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 
 def Attn_Dialect : Dialect {
@@ -139,6 +140,19 @@ def Attn_BoundsAttr : Attn_Attr<"Bounds", "bounds"> {
     /// The most tokens in a call.
     int64_t maxTokens() const { return getTokens() ? getTokens() : getBatch() * getQLen(); }
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// Enumerations
+//===----------------------------------------------------------------------===//
+
+def Attn_Layout : I32EnumAttr<"Layout", "order of the dimensions of a page", [
+    I32EnumAttrCase<"NHD", 0, "nhd">, I32EnumAttrCase<"HND", 1, "hnd">]> {
+  let cppNamespace = "::pagefold::attn";
+}
+def Attn_Pairing : I32EnumAttr<"Pairing", "which two elements a rotation turns", [
+    I32EnumAttrCase<"HalfSplit", 0, "half_split">, I32EnumAttrCase<"Interleaved", 1, "interleaved">]> {
+  let cppNamespace = "::pagefold::attn";
 }
 
 #endif // PAGEFOLD_DIALECT_ATTN_IR_ATTNBASE

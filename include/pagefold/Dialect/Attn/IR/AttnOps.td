@@ -36,19 +36,6 @@ def Attn_SymbolValue : AnyTypeOf<[I32, Attn_Rows], "i32 or [batch] i32 tensor">;
 def Attn_Capture : AnyTypeOf<[F32, I32, AnyRankedTensor, Attn_PagedKVType], "scalar, tensor or cache">;
 
 //===----------------------------------------------------------------------===//
-// Enumerations
-//===----------------------------------------------------------------------===//
-
-def Attn_Layout : I32EnumAttr<"Layout", "order of the dimensions of a page", [
-    I32EnumAttrCase<"NHD", 0, "nhd">, I32EnumAttrCase<"HND", 1, "hnd">]> {
-  let cppNamespace = "::pagefold::attn";
-}
-def Attn_Pairing : I32EnumAttr<"Pairing", "which two elements a rotation turns", [
-    I32EnumAttrCase<"HalfSplit", 0, "half_split">, I32EnumAttrCase<"Interleaved", 1, "interleaved">]> {
-  let cppNamespace = "::pagefold::attn";
-}
-
-//===----------------------------------------------------------------------===//
 // The cache
 //===----------------------------------------------------------------------===//
 

@@ -9,7 +9,7 @@
 #define PAGEFOLD_DIALECT_TILE_IR_TILEOPS
 
 include "pagefold/Dialect/Tile/IR/TileBase.td"
-include "pagefold/Dialect/Attn/IR/AttnOps.td"
+include "pagefold/Dialect/Attn/IR/AttnBase.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
@@ -22,7 +22,7 @@ def Tile_SymbolValue : AnyTypeOf<[I32, MemRefRankOf<[I32], [1]>]>;
 // Keys, values, batch, mask
 //===----------------------------------------------------------------------===//
 
-def Tile_PagedOp : Tile_Op<"paged", [Pure, AttrSizedOperandSegments]> {
+def Tile_PagedOp : Tile_Op<"paged", [Pure]> {
   let summary = "Keys and values in pages";
   let description = [{
     Pages are `[pages, page, heads, dim]` of any strides; key `k` of request `r` lies in page
@@ -141,7 +141,7 @@ def Tile_RowMapOp : Tile_Op<"row_map", [Pure, AllTypesMatch<["input", "result"]>
   let hasRegionVerifier = 1;
 }
 
-def Tile_RowsOp : Tile_Op<"rows", [SingleBlockImplicitTerminator<"YieldOp">, AttrSizedOperandSegments]> {
+def Tile_RowsOp : Tile_Op<"rows", [SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "A kernel that maps rows of tokens to rows of tokens";
   let description = [{
     Each row of `input` is loaded as a tile, goes through the region, and is stored in `output`: what is left of
@@ -158,7 +158,7 @@ def Tile_RowsOp : Tile_Op<"rows", [SingleBlockImplicitTerminator<"YieldOp">, Att
   let hasRegionVerifier = 1;
 }
 
-def Tile_AppendOp : Tile_Op<"append", [AttrSizedOperandSegments]> {
+def Tile_AppendOp : Tile_Op<"append"> {
   let summary = "Writes the rows of new tokens into the pages";
   let description = [{
     As `attn.append`; each region takes the rows of a tile and yields what is written.
