@@ -133,7 +133,7 @@ bool spanBytes(uintptr_t address, int64_t elementSize, Layout &layout) {
       __builtin_mul_overflow(high, elementSize, &high))
     return false;
   // low <= 0 < high
-  auto below = static_cast<uintptr_t>(-low), above = static_cast<uintptr_t>(high);
+  auto below = 0 - static_cast<uintptr_t>(low), above = static_cast<uintptr_t>(high);
   if (below > address || __builtin_add_overflow(address, above, &layout.bytes.end))
     return false;
   layout.bytes.begin = address - below;
