@@ -163,7 +163,7 @@ LogicalResult pagefold::convertPrologue(Region &source, ValueRange captures, Loo
   rows[from.getArgument(0)] = block.getArgument(0);
   for (auto [i, capture] : llvm::enumerate(captures))
     outside[from.getArgument(i + 1)] = capture;
-  auto inner = [&](Value value) {
+  auto inner = [&](Value value) -> Value {
     if (auto constant = value.getDefiningOp<arith::ConstantOp>())
       return builder.clone(*constant)->getResult(0);
     return lookup(outside.lookup(value));

@@ -18,7 +18,7 @@ static Value onLanes(HostBuilder &b, Value value, int64_t lanes) {
 }
 
 Value host::iota(HostBuilder &b, Value first, int64_t lanes) {
-  SmallVector<int32_t> steps(llvm::seq<int32_t>(0, lanes));
+  auto steps = llvm::to_vector(llvm::seq<int32_t>(0, lanes));
   Value step = arith::ConstantOp::create(b, b.getI32VectorAttr(steps));
   return b.add(b.splat(first, lanes), step);
 }

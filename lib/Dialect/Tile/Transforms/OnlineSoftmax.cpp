@@ -85,7 +85,7 @@ void rewrite(StandardForm form) {
     op->erase();
 }
 
-struct TileOnlineSoftmax : impl::TileOnlineSoftmaxBase<TileOnlineSoftmax> {
+struct TileOnlineSoftmax : pagefold::tile::impl::TileOnlineSoftmaxBase<TileOnlineSoftmax> {
   void runOnOperation() override {
     SmallVector<SoftmaxOp> candidates;
     getOperation()->walk([&](SoftmaxOp op) { candidates.push_back(op); });

@@ -24,7 +24,7 @@ using namespace pagefold::tile;
 
 namespace {
 
-struct TileSelectSchedule : impl::TileSelectScheduleBase<TileSelectSchedule> {
+struct TileSelectSchedule : pagefold::tile::impl::TileSelectScheduleBase<TileSelectSchedule> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -83,8 +83,9 @@ struct TileSelectSchedule : impl::TileSelectScheduleBase<TileSelectSchedule> {
       if (&other == &row)
         break;
       remark::analysis(space.getLoc(), options)
-          << "row " << other.name.str() << " rejected: " << int(shape.rows) << " rows, it takes at most "
-          << int(other.maxRows);
+          << ("row " + other.name + " rejected: " + llvm::Twine(shape.rows) + " rows, it takes at most " +
+              llvm::Twine(other.maxRows))
+                 .str();
     }
   }
 };

@@ -45,7 +45,7 @@ void split(SpaceOp space, FinishOp finish, int64_t maxTokens) {
   finish.erase();
 }
 
-struct TileSplitKV : impl::TileSplitKVBase<TileSplitKV> {
+struct TileSplitKV : pagefold::tile::impl::TileSplitKVBase<TileSplitKV> {
   void runOnOperation() override {
     getOperation().walk([&](SpaceOp space) {
       if (!space.getSchedule() || space.getSchedule()->getSplits() <= 1)
@@ -62,7 +62,8 @@ struct TileSplitKV : impl::TileSplitKVBase<TileSplitKV> {
         space.emitOpError("expects attn.bounds on its function, to size the partial states");
         return signalPassFailure();
       }
-      remark::passed(space.getLoc(), options) << "KV split into " << int(space.getSchedule()->getSplits()) << " parts";
+      remark::passed(space.getLoc(), options) 
+          << ("KV split into " + llvm::Twine(space.getSchedule()->getSplits()) + " parts").str();
       split(space, *finishes.begin(), bounds.maxTokens());
     });
   }

@@ -48,7 +48,7 @@ void addVisits(FoldOp fold) {
   fold.getVisitsMutable().assign(visits);
 }
 
-struct TileVisitLists : impl::TileVisitListsBase<TileVisitLists> {
+struct TileVisitLists : pagefold::tile::impl::TileVisitListsBase<TileVisitLists> {
   void runOnOperation() override {
     getOperation()->walk([](FoldOp fold) {
       if (!fold.getVisits())
