@@ -22,6 +22,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/Passes.h"
 #include "pagefold/Dialect/Attn/IR/Attn.h"
+#include "pagefold/Dialect/Attn/Transforms/Passes.h"
 
 using namespace mlir;
 
@@ -34,6 +35,7 @@ void pagefold::registerPagefold(DialectRegistry &registry) {
 }
 
 void pagefold::registerPagefoldPasses() {
+  attn::registerAttnPasses();
   registerTransformsPasses();
   registerLinalgPasses();
   memref::registerMemRefPasses();
