@@ -23,8 +23,12 @@
 #include "mlir/Transforms/Passes.h"
 #include "pagefold/Conversion/Passes.h"
 #include "pagefold/Dialect/Attn/IR/Attn.h"
+#include "pagefold/Dialect/Attn/Transforms/Passes.h"
 #include "pagefold/Dialect/Tile/IR/Tile.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
+#include "pagefold/Pipeline/Passes.h"
+#include "pagefold/Pipeline/Pipeline.h"
+#include "pagefold/Target/Host/Passes.h"
 
 using namespace mlir;
 
@@ -37,8 +41,12 @@ void pagefold::registerPagefold(DialectRegistry &registry) {
 }
 
 void pagefold::registerPagefoldPasses() {
+  attn::registerAttnPasses();
   registerPagefoldConversionPasses();
   tile::registerPagefoldTilePasses();
+  host::registerPagefoldHostPasses();
+  registerPagefoldPipelinePasses();
+  registerPagefoldPipelines();
   registerTransformsPasses();
   registerLinalgPasses();
   memref::registerMemRefPasses();

@@ -39,11 +39,19 @@ bool pagefold::attn::isScalarRegionOp(Operation *op) {
          llvm::all_of(op->getResultTypes(), isRegionScalar);
 }
 
+bool pagefold::attn::isLookupMap(AffineMap map) {
+  return llvm::all_of(map.getResults(), [](AffineExpr expr) {
+    auto constant = dyn_cast<AffineConstantExpr>(expr);
+    return isa<AffineDimExpr>(expr) || (constant && constant.getValue() >= 0);
+  });
+}
+
 /// All loops parallel, and the result written where the loop stands.
 static bool isElementwiseOverTokens(linalg::GenericOp generic) {
   return generic.getNumLoops() == 3 && generic.getNumParallelLoops() == 3 &&
          generic.getNumDpsInits() == 1 && generic.getNumResults() == 1 &&
-         generic.getMatchingIndexingMap(generic.getDpsInitOperand(0)).isIdentity();
+         generic.getMatchingIndexingMap(generic.getDpsInitOperand(0)).isIdentity() &&
+         llvm::all_of(generic.getIndexingMapsArray(), isLookupMap);
 }
 
 bool pagefold::attn::isRowWiseOp(Operation *op) {

@@ -16,6 +16,7 @@
 #ifndef PAGEFOLD_DIALECT_ATTN_IR_REGIONOPS_H
 #define PAGEFOLD_DIALECT_ATTN_IR_REGIONOPS_H
 
+#include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Operation.h"
 
 namespace pagefold::attn {
@@ -31,8 +32,13 @@ bool isRegionScalar(mlir::Type type);
 /// (attn.lookup, attn.position, attn.token) are not arith and not counted here.
 bool isScalarRegionOp(mlir::Operation *op);
 
+/// Whether an indexing map over [token, head, d] is a look-up: each result a loop or a constant >=
+/// 0.
+bool isLookupMap(mlir::AffineMap map);
+
 /// Whether `op` maps each row of its input to a row of its result: attn.rope, attn.rms_norm, or a
-/// linalg.generic with parallel loops over [token, head, d] that writes by the identity.
+/// linalg.generic with parallel loops over [token, head, d], look-ups for maps, the identity for
+/// its result, and a body of the white list.
 bool isRowWiseOp(mlir::Operation *op);
 
 } // namespace pagefold::attn
