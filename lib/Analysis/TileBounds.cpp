@@ -143,9 +143,10 @@ static void printInterval(raw_ostream &os, const KeyInterval &interval, const Af
   os << (interval.upper.empty() ? ")" : "]");
   for (AffineExpr guard : interval.guards)
     os << " if " << text(guard) << " >= 0";
-  if (interval.residue)
-    os << " where (k - " << interval.residue->phase << ") mod " << interval.residue->modulus
-       << " < " << interval.residue->width;
+  if (const auto &residue = interval.residue) {
+    os << " where " << (residue->phase ? "(k - " + std::to_string(residue->phase) + ")" : "k");
+    os << " mod " << residue->modulus << " < " << residue->width;
+  }
   os << "  (" << stringify(interval.method) << ")\n";
 }
 
