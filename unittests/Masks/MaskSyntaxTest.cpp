@@ -106,9 +106,8 @@ TEST_F(MaskSyntaxTest, ReportsFaultsWhereTheyAre) {
   EXPECT_EQ(error("k <= p"),
             "5: mask does not know the name 'p'; expects q, k, q_len, kv_len or a symbol declared "
             "by a trailing 'where p'");
-  EXPECT_EQ(error("casual(3)"),
-            "0: mask does not know the spelling 'casual'; expects none, causal, "
-            "window, prefix, sink_window or chunked");
+  EXPECT_EQ(error("casual(3)"), "0: mask does not know the spelling 'casual'; expects one of none, "
+                                "causal, window, prefix, sink_window, chunked");
   EXPECT_EQ(error("k <= q * k"), "7: mask expects a constant on one side of '*': a product of two "
                                  "values is not affine");
   EXPECT_EQ(error("k floordiv c == q where c >= 1"),
@@ -218,11 +217,15 @@ TEST_F(AsmParserTest, TakesQuotedAndBareMasks) {
 }
 
 TEST_F(AsmParserTest, ReportsColumns) {
-  EXPECT_EQ(parseOp("<k <= p>").substr(0, 35), "19: mask does not know the name 'p';");
-  EXPECT_EQ(parseOp("<\"k <= p\">").substr(0, 35), "20: mask does not know the name 'p';");
-  EXPECT_EQ(parseOp("<>"), "14: mask expects a condition or a spelling, got an empty text");
+  const std::string op = "custom op 'masktest.op' mask ";
+  const std::string unknown = "does not know the name 'p'; expects q, k, q_len, kv_len or a symbol "
+                              "declared by a trailing 'where p'";
+  EXPECT_EQ(parseOp("<k <= p>"), "19: " + op + unknown);
+  EXPECT_EQ(parseOp("<\"k <= p\">"), "20: " + op + unknown);
+  EXPECT_EQ(parseOp("<>"), "14: " + op + "expects a condition or a spelling, got an empty text");
   EXPECT_EQ(parseOp("<k <= 99999999999>"),
-            "19: mask expects a number below 2^31, got '99999999999'");
+            "19: " + op + "expects a number below 2^31, got '99999999999'");
+  EXPECT_EQ(parseOp("<(causal"), "22: " + op + "expects ')', got 'afterwards'");
 }
 
 } // namespace

@@ -135,9 +135,14 @@ TEST_P(MovedBoundsTest, AreNoticed) {
 
 /// Masks whose intervals do not overlap: an end inside another interval would decide nothing.
 std::vector<NamedMask> disjointMasks() {
-  const StringRef names[] = {"none",      "causal",           "window",
-                             "prefix",    "chunked",          "chunk without causal",
-                             "documents", "outside a window", "a triangle"};
+  const StringRef names[] = {"none",
+                             "causal",
+                             "window",
+                             "prefix",
+                             "chunked",
+                             "chunk without causal",
+                             "outside a window",
+                             "a triangle"};
   std::vector<NamedMask> disjoint = allNamed();
   llvm::erase_if(disjoint, [&](const NamedMask &mask) {
     return !llvm::is_contained(names, StringRef(mask.name));
