@@ -8,6 +8,7 @@
 #include "LinearSystem.h"
 #include "mlir/Analysis/Presburger/IntegerRelation.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
 #include <numeric>
@@ -56,6 +57,61 @@ static bool normalizeRow(Row &row, bool isEq) {
   row.back() = llvm::divideFloorSigned(row.back(), gcd);
   return true;
 }
+
+//===----------------------------------------------------------------------===//
+// Emptiness
+//===----------------------------------------------------------------------===//
+
+/// A variable that stands in inequalities only, and with one sign, satisfies all of them when it is
+/// large enough: drops those rows. True if any was dropped.
+static bool dropOneSided(ArrayRef<Row> equalities, std::vector<Row> &inequalities) {
+  size_t numColumns = inequalities.empty() ? 0 : inequalities.front().size() - 1;
+  size_t before = inequalities.size();
+  for (size_t column = 0; column < numColumns; ++column) {
+    auto isPositive = [&](const Row &row) { return row[column] > 0; };
+    auto isNegative = [&](const Row &row) { return row[column] < 0; };
+    auto isUsed = [&](const Row &row) { return row[column] != 0; };
+    bool oneSided =
+        !llvm::any_of(inequalities, isPositive) || !llvm::any_of(inequalities, isNegative);
+    if (oneSided && !llvm::any_of(equalities, isUsed))
+      llvm::erase_if(inequalities, isUsed);
+  }
+  return inequalities.size() != before;
+}
+
+/// The columns that some row uses, and the constant.
+static SmallVector<unsigned> usedColumns(ArrayRef<Row> equalities, ArrayRef<Row> inequalities) {
+  SmallVector<unsigned> columns;
+  const Row &any = equalities.empty() ? inequalities.front() : equalities.front();
+  for (unsigned column = 0; column < any.size(); ++column) {
+    auto isUsed = [&](const Row &row) { return row[column] != 0; };
+    if (column + 1 == any.size() || llvm::any_of(equalities, isUsed) ||
+        llvm::any_of(inequalities, isUsed))
+      columns.push_back(column);
+  }
+  return columns;
+}
+
+bool pagefold::hasNoIntegerPoint(std::vector<Row> equalities, std::vector<Row> inequalities) {
+  while (dropOneSided(equalities, inequalities)) {
+  }
+  if (equalities.empty() && inequalities.empty())
+    return false;
+  SmallVector<unsigned> columns = usedColumns(equalities, inequalities);
+  presburger::IntegerPolyhedron set(presburger::PresburgerSpace::getSetSpace(columns.size() - 1));
+  auto packed = [&](const Row &row) {
+    return llvm::map_to_vector(columns, [&](unsigned column) { return row[column]; });
+  };
+  for (const Row &row : equalities)
+    set.addEquality(ArrayRef<int64_t>(packed(row)));
+  for (const Row &row : inequalities)
+    set.addInequality(ArrayRef<int64_t>(packed(row)));
+  return set.isIntegerEmpty();
+}
+
+//===----------------------------------------------------------------------===//
+// Systems
+//===----------------------------------------------------------------------===//
 
 Row LinearSystem::paramRow(ArrayRef<int64_t> row) const {
   Row full(numColumns(), 0);
@@ -161,16 +217,6 @@ Elimination LinearSystem::eliminate(unsigned var, bool allowShadow) {
     equalitiesToInequalities();
   }
   return combine(column, allowShadow);
-}
-
-bool LinearSystem::isEmpty() const {
-  presburger::IntegerPolyhedron set(
-      presburger::PresburgerSpace::getSetSpace(1, numParams, numVars));
-  for (const Row &row : equalities)
-    set.addEquality(ArrayRef<int64_t>(row));
-  for (const Row &row : inequalities)
-    set.addInequality(ArrayRef<int64_t>(row));
-  return set.isIntegerEmpty();
 }
 
 void LinearSystem::dropImplied(ArrayRef<Row> known) {

@@ -27,6 +27,9 @@ namespace pagefold {
 /// Coefficients by column, the constant last.
 using Row = llvm::SmallVector<int64_t, 16>;
 
+/// Whether no integer point satisfies the rows, which all have one length. Exact.
+bool hasNoIntegerPoint(std::vector<Row> equalities, std::vector<Row> inequalities);
+
 enum class Elimination {
   Done,     ///< the variable is gone
   Inexact,  ///< not possible without loss; nothing was changed
@@ -61,7 +64,7 @@ public:
   void equalitiesToInequalities();
 
   /// Whether no integer point satisfies the system. Exact.
-  bool isEmpty() const;
+  bool isEmpty() const { return hasNoIntegerPoint(equalities, inequalities); }
   /// Drops the inequalities that the others and `known` (rows over [parameters... | 1]) imply.
   void dropImplied(llvm::ArrayRef<Row> known);
 

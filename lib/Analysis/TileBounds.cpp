@@ -20,6 +20,9 @@ using namespace pagefold;
 /// called full if one set alone covers it.
 static constexpr size_t kMaxDisjuncts = 8;
 
+/// With more intervals than this, pairs are no longer compared for one covering the other.
+static constexpr size_t kMaxCompared = 16;
+
 //===----------------------------------------------------------------------===//
 // Derivation
 //===----------------------------------------------------------------------===//
@@ -52,12 +55,14 @@ static SmallVector<KeyInterval> projectAll(const TileSpace &space, const Conditi
   SmallVector<KeyInterval> intervals;
   for (const Conjunction &conjunction : conditions) {
     std::optional<KeyInterval> next = projectOntoKeys(space, conjunction);
-    if (!next || llvm::any_of(intervals, [&](const KeyInterval &known) {
-          return isCovered(space, *next, known);
-        }))
+    if (!next)
       continue;
-    llvm::erase_if(intervals,
-                   [&](const KeyInterval &known) { return isCovered(space, known, *next); });
+    if (conditions.size() <= kMaxCompared) {
+      if (llvm::any_of(intervals,
+                       [&](const auto &known) { return isCovered(space, *next, known); }))
+        continue;
+      llvm::erase_if(intervals, [&](const auto &known) { return isCovered(space, known, *next); });
+    }
     intervals.push_back(std::move(*next));
   }
   return intervals;
@@ -143,9 +148,10 @@ static void printInterval(raw_ostream &os, const KeyInterval &interval, const Af
   os << (interval.upper.empty() ? ")" : "]");
   for (AffineExpr guard : interval.guards)
     os << " if " << text(guard) << " >= 0";
-  if (interval.residue)
-    os << " where (k - " << interval.residue->phase << ") mod " << interval.residue->modulus
-       << " < " << interval.residue->width;
+  if (const auto &residue = interval.residue) {
+    os << " where " << (residue->phase ? "(k - " + std::to_string(residue->phase) + ")" : "k");
+    os << " mod " << residue->modulus << " < " << residue->width;
+  }
   os << "  (" << stringify(interval.method) << ")\n";
 }
 

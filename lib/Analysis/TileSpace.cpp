@@ -7,7 +7,6 @@
 
 #include "TileSpace.h"
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
-#include "mlir/Analysis/Presburger/IntegerRelation.h"
 
 using namespace mlir;
 using namespace pagefold;
@@ -51,18 +50,12 @@ bool TileSpace::isEmpty(const Conjunction &conjunction) const {
   Conjunction all = facts;
   all.append(conjunction);
   FlatConjunction flat = flatten(all, numDims(), numSymbols());
-  presburger::IntegerPolyhedron set(presburger::PresburgerSpace::getSetSpace(
-      flat.numDims, flat.numSymbols, flat.divisions.size()));
-  for (const Row &row : flat.equalities)
-    set.addEquality(ArrayRef<int64_t>(row));
-  for (const Row &row : flat.inequalities)
-    set.addInequality(ArrayRef<int64_t>(row));
   for (unsigned i = 0; i < flat.divisions.size(); ++i) {
     auto [below, above] = flat.definition(i);
-    set.addInequality(ArrayRef<int64_t>(below));
-    set.addInequality(ArrayRef<int64_t>(above));
+    flat.inequalities.push_back(below);
+    flat.inequalities.push_back(above);
   }
-  return set.isIntegerEmpty();
+  return hasNoIntegerPoint(std::move(flat.equalities), std::move(flat.inequalities));
 }
 
 std::pair<Row, Row> FlatConjunction::definition(unsigned i) const {

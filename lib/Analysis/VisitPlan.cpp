@@ -23,6 +23,8 @@ using namespace pagefold;
 
 /// Up to so many intervals are sorted at run time: 6 exchanges.
 static constexpr size_t kMaxSorted = 4;
+/// The proof of an order compares all pairs: beyond so many intervals it is not attempted.
+static constexpr size_t kMaxOrdered = 16;
 
 namespace {
 
@@ -102,6 +104,8 @@ bool EndProver::startsWithin(const KeyInterval &cut, const KeyInterval &piece,
 /// The order of the intervals by their starts, or nothing where it cannot be proved.
 static std::optional<SmallVector<unsigned>> proveOrder(const EndProver &prover,
                                                        ArrayRef<KeyInterval> intervals) {
+  if (intervals.size() > kMaxOrdered)
+    return std::nullopt;
   SmallVector<unsigned> order, left = llvm::to_vector(llvm::seq<unsigned>(intervals.size()));
   while (!left.empty()) {
     auto first = llvm::find_if(left, [&](unsigned candidate) {

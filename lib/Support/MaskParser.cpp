@@ -88,7 +88,9 @@ private:
   const Token &peek(size_t ahead = 0);
   Token take();
   bool takeIf(StringRef spelling);
-  bool atEnd() { return closing.empty() ? peek().kind == Token::End : peek().is(closing); }
+  bool atEnd() {
+    return closing.empty() ? peek().kind == Token::End && peek().text.empty() : peek().is(closing);
+  }
   LogicalResult expect(StringRef spelling);
   LogicalResult error(const Token &at, const Twine &message) {
     emitError(at.text.data(), message);
@@ -400,6 +402,11 @@ FailureOr<AffineExpr> Parser::parseFactor() {
   return parseName();
 }
 
+static std::string spellingNames() {
+  auto nameOf = [](const MaskSpelling &spelling) { return spelling.name; };
+  return llvm::join(llvm::map_range(maskSpellings(), nameOf), ", ");
+}
+
 FailureOr<AffineExpr> Parser::parseName() {
   Token name = take();
   if (name.kind != Token::Word || llvm::is_contained(kWords, name.text))
@@ -412,8 +419,8 @@ FailureOr<AffineExpr> Parser::parseName() {
     if (name.text == spelling)
       return expr;
   if (peek().is("("))
-    return error(name, "mask does not know the spelling '" + name.text +
-                           "'; expects none, causal, window, prefix, sink_window or chunked");
+    return error(name, "mask does not know the spelling '" + name.text + "'; expects one of " +
+                           spellingNames());
   return use(name);
 }
 

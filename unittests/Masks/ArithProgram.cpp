@@ -48,7 +48,8 @@ static Compute computeOf(Operation &op) {
       .Case([](arith::MinSIOp) {
         return [](int64_t a, int64_t b, int64_t) { return std::min(a, b); };
       })
-      .Case([](arith::SelectOp) { return [](int64_t a, int64_t b, int64_t c) { return a ? b : c; }; })
+      .Case(
+          [](arith::SelectOp) { return [](int64_t a, int64_t b, int64_t c) { return a ? b : c; }; })
       .Case([](arith::CmpIOp op) { return computeOfCompare(op.getPredicate()); })
       .Default([](Operation *) { return nullptr; });
 }
@@ -89,8 +90,8 @@ llvm::ArrayRef<int64_t> ArithProgram::run(llvm::ArrayRef<int64_t> arguments) {
   llvm::copy(arguments, slots.begin());
   bool fits = true;
   for (const Step &step : steps) {
-    int64_t value = step.compute(slots[step.operands[0]], slots[step.operands[1]],
-                                 slots[step.operands[2]]);
+    int64_t value =
+        step.compute(slots[step.operands[0]], slots[step.operands[1]], slots[step.operands[2]]);
     slots[step.result] = value;
     fits &= llvm::isInt<32>(value);
   }

@@ -105,8 +105,8 @@ static std::string randomCondition(std::mt19937 &random) {
   case 9:
     return positive(4) + " * q + " + number(9) + " >= " + positive(4) + " * k";
   case 10:
-    return "(k floordiv " + positive(5) + ") mod " + std::to_string(2 + below(random, 3)) + " == " +
-           number(2);
+    return "(k floordiv " + positive(5) + ") mod " + std::to_string(2 + below(random, 3)) +
+           " == " + number(2);
   case 11:
     return "k >= kv_len - " + positive(15);
   case 12:

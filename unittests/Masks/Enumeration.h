@@ -66,6 +66,12 @@ struct Tally {
   bool operator==(const Tally &) const = default;
 };
 
+inline void PrintTo(const Tally &tally, std::ostream *os) {
+  *os << tally.tiles << " tiles, " << tally.missed << " missed, " << tally.twice << " twice, "
+      << tally.falselyFull << " falsely full, " << tally.extra << " extra, " << tally.cautious
+      << " cautious";
+}
+
 /// Adds one tile to the tally.
 inline void count(Tally &tally, bool any, bool full, int64_t visits, bool calledFull) {
   ++tally.tiles;

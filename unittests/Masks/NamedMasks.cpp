@@ -38,9 +38,7 @@ const std::vector<NamedMask> &pagefold::test::spelledMasks() {
        [](const Point &p) { return causal(p) && inWindow(p, p.symbol(0)); }},
       {"prefix", "prefix(n) where n >= 0", [](const Point &p) { return p.k < p.symbol(0); }},
       {"sink_window", "sink_window(s, w) where s >= 0, w >= 1",
-       [](const Point &p) {
-         return causal(p) && (p.k < p.symbol(0) || inWindow(p, p.symbol(1)));
-       }},
+       [](const Point &p) { return causal(p) && (p.k < p.symbol(0) || inWindow(p, p.symbol(1))); }},
       {"chunked", "chunked(5)", [](const Point &p) { return causal(p) && sameChunk(p, 5); }},
   };
   return masks;
@@ -87,15 +85,12 @@ const std::vector<NamedMask> &pagefold::test::namedMasks() {
        },
        false},
       {"window or stride", "window(w) or causal and k mod 12 >= 7 where w >= 1",
-       [](const Point &p) {
-         return causal(p) && (inWindow(p, p.symbol(0)) || p.k % 12 >= 7);
-       }},
+       [](const Point &p) { return causal(p) && (inWindow(p, p.symbol(0)) || p.k % 12 >= 7); }},
       {"every third block of four", "causal and (k floordiv 4) mod 3 == 0",
        [](const Point &p) { return causal(p) && p.k / 4 % 3 == 0; }},
       {"chunk or its summary", "chunked(8) or causal and k mod 8 >= 6",
        [](const Point &p) { return causal(p) && (sameChunk(p, 8) || p.k % 8 >= 6); }},
-      {"outside a window",
-       "k <= q + kv_len - q_len - w or k > q + kv_len - q_len where w >= 1",
+      {"outside a window", "k <= q + kv_len - q_len - w or k > q + kv_len - q_len where w >= 1",
        [](const Point &p) { return !(causal(p) && inWindow(p, p.symbol(0))); }},
       {"outside sink and window",
        "k > q + kv_len - q_len or k >= s and k <= q + kv_len - q_len - w where s >= 0, w >= 1",
@@ -111,22 +106,20 @@ const std::vector<NamedMask> &pagefold::test::namedMasks() {
        }},
       {"sink, window and chunk", "sink_window(s, w) or chunked(7) where s >= 0, w >= 1",
        [](const Point &p) {
-         return causal(p) &&
-                (p.k < p.symbol(0) || inWindow(p, p.symbol(1)) || sameChunk(p, 7));
+         return causal(p) && (p.k < p.symbol(0) || inWindow(p, p.symbol(1)) || sameChunk(p, 7));
        }},
-      {"a triangle", "3 * k <= 2 * q", [](const Point &p) { return 3 * p.k <= 2 * p.q; }, false},
+      {"a triangle", "3 * k <= 2 * q", [](const Point &p) { return 3 * p.k <= 2 * p.q; }},
       {"half of the rows", "causal and q mod 4 >= 2",
        [](const Point &p) { return causal(p) && p.q % 4 >= 2; }, false},
-      {"rows of four heads", "k <= kv_len - 10 + q floordiv 4 and k > kv_len - 10 + q floordiv 4 - w "
-                             "where w >= 1",
+      {"rows of four heads",
+       "k <= kv_len - 10 + q floordiv 4 and k > kv_len - 10 + q floordiv 4 - w "
+       "where w >= 1",
        [](const Point &p) {
          int64_t at = p.env.kvLen - 10 + p.q / 4;
          return p.k <= at && p.k > at - p.symbol(0);
        }},
       {"nested divisions", "k floordiv 6 <= ((q + kv_len - q_len) floordiv 3 + 1) floordiv 2",
-       [](const Point &p) {
-         return p.k / 6 <= floorOf(floorOf(p.position(), 3) + 1, 2);
-       }},
+       [](const Point &p) { return p.k / 6 <= floorOf(floorOf(p.position(), 3) + 1, 2); }},
   };
   return masks;
 }

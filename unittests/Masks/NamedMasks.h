@@ -10,6 +10,7 @@
 
 #include "pagefold/Support/MaskSets.h"
 #include <functional>
+#include <ostream>
 #include <vector>
 
 namespace pagefold::test {
@@ -31,6 +32,8 @@ struct NamedMask {
   /// The row variables at row q; nothing for masks without.
   std::function<std::vector<int64_t>(int64_t q, const MaskEnv &)> rows = {};
 };
+
+inline void PrintTo(const NamedMask &mask, std::ostream *os) { *os << mask.text; }
 
 const std::vector<NamedMask> &namedMasks();
 /// What each spelling should mean, with its sizes as symbols (or 5, where only a constant will do).
