@@ -55,8 +55,10 @@ PAGEFOLD_API void pagefold_module_free(pagefold_module *module);
 PAGEFOLD_API pagefold_error *pagefold_module_function(pagefold_module *module, const char *name,
                                                       pagefold_function **function);
 
-/* The launch plan as JSON: "args" and "results" with name, dtype and shape (null where dynamic),
-   bounds, kernels, workspace. Valid as long as the module. */
+/* The launch plan as JSON: "args" (inputs) and "results", which together are the arguments of a launch in
+   order, each with "name", "dtype", "access", "shape" (null where known at the launch only) and
+   "symbolic_shape" (there "tokens", "batch+1"); "bounds", "target", "kernels", "workspace". Valid as long
+   as the module. */
 PAGEFOLD_API const char *pagefold_function_plan_json(const pagefold_function *function);
 
 /* Bytes of workspace that one launch needs at once: a compile-time bound from the declared maxima. */
@@ -68,6 +70,8 @@ PAGEFOLD_API pagefold_error *pagefold_workspace_init(const pagefold_function *fu
 
 /* Launches on `stream` (the host target ignores it and returns when the results are there). `args` are
    the DLTensors in the order above, `workspace` null lets the call take one of its own (host only).
+   A result overlaps no other argument and not the workspace; strides null means row-major; nothing is
+   written when an argument is refused. Two launches in one workspace at once are refused on the host.
    An error in the data of one request (a page id out of range, a length past the table) gives an
    error that names the request; the results of the other requests are valid. */
 PAGEFOLD_API pagefold_error *pagefold_function_launch(const pagefold_function *function,
@@ -75,12 +79,14 @@ PAGEFOLD_API pagefold_error *pagefold_function_launch(const pagefold_function *f
                                                       void *workspace, size_t size, void *stream);
 
 /* Counters of the last launch in this workspace as JSON, for functions compiled with counters:
-   {"tiles_full":..,"tiles_partial":..,"tiles_skipped":..,"masked_elements":..}. Free with pagefold_string_free. */
+   {"tiles_full":..,"tiles_partial":..,"tiles_skipped":..,"masked_elements":..,"keys_visited":..}. The launch
+   must have been given this workspace. Free with pagefold_string_free. */
 PAGEFOLD_API pagefold_error *pagefold_function_counters_json(const pagefold_function *function,
                                                              const void *workspace, char **json);
 PAGEFOLD_API void pagefold_string_free(char *string);
 
-/* Threads that host launches use (default: the machine's cores). */
+/* Workers of host launches, the calling thread included: 1 to 1024 (default: the cores that the process may
+   use). For the launches from now on. */
 PAGEFOLD_API pagefold_error *pagefold_set_num_threads(int threads);
 
 #ifdef __cplusplus

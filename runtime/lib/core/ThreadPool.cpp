@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <sched.h>
+#include <system_error>
 
 using namespace pagefold::runtime;
 
@@ -41,8 +42,14 @@ void relax() {
 //===----------------------------------------------------------------------===//
 
 ThreadPool::ThreadPool(unsigned workers) {
-  for (unsigned i = 1; i < workers; ++i)
-    threads_.emplace_back([this] { threadMain(); });
+  try {
+    threads_.reserve(workers);
+    for (unsigned i = 1; i < workers; ++i)
+      threads_.emplace_back([this] { threadMain(); });
+  } catch (const std::system_error &) {
+    // The system has no more threads to give: those there are do the work, as jobs run on any
+    // number.
+  }
 }
 
 ThreadPool::~ThreadPool() {

@@ -37,7 +37,8 @@ class ThreadPool {
 public:
   using Work = void (*)(void *context) noexcept;
 
-  /// Starts workers - 1 threads; the caller of run() is the other worker.
+  /// Starts workers - 1 threads, or as many as the system gives; the caller of run() is the other
+  /// worker.
   explicit ThreadPool(unsigned workers);
   /// No run() may be under way.
   ~ThreadPool();
