@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "pagefold/Pipeline/Pipeline.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "pagefold/Conversion/Passes.h"
@@ -37,7 +38,7 @@ std::optional<Stage> pagefold::stageFromName(llvm::StringRef name) {
 
 static void buildAttn(OpPassManager &manager, const CompileOptions &options) {
   if (options.fuse)
-    manager.addPass(attn::createAttnFuse());
+    manager.addNestedPass<func::FuncOp>(attn::createFuseIntoAttention());
   manager.addPass(createCanonicalizerPass());
 }
 

@@ -431,7 +431,7 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator]> {
   let summary = "Ends a region of a tile op";
   let arguments = (ins Optional<AnyType>:$value);
   let assemblyFormat = "($value^ `:` type($value))? attr-dict";
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ (void)$_state; }]>]; // an empty yield, for implicit terminators
 }
 
 //===----------------------------------------------------------------------===//
