@@ -1,0 +1,21 @@
+# __init__.py - attention over paged KV caches: build, compile, call
+#
+# Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pagefold: a compiler for the attention of LLM serving.
+
+Build a graph (`Graph`, `attention`, ...), compile it (`compile`) or load an artifact (`load`), call it with
+arrays. Importing loads no library and touches no device.
+"""
+
+from .cache import PagedKV
+from .errors import LibraryNotFoundError, PagefoldError
+from .expr import (erf, exp, exp2, floor, log, log2, maximum, minimum, position, soft_cap, sqrt, tanh, token,
+                   where)
+from .graph import Graph, append, attention, merge, rms_norm, rope
+from .masks import Mask, causal, chunked, no_mask, pack_mask, prefix, sink_window, sym, window
+from .module import Function, Module, compile, load, set_num_threads
+from .tables import alibi_slopes, rope_tables
+from ._tensor import as_tensor
+
+__version__ = "0.1.0"
