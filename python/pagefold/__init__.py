@@ -8,14 +8,15 @@ Build a graph (`Graph`, `attention`, ...), compile it (`compile`) or load an art
 arrays. Importing loads no library and touches no device.
 """
 
+from ._tensor import as_tensor
 from .cache import PagedKV
 from .errors import LibraryNotFoundError, PagefoldError
-from .expr import (erf, exp, exp2, floor, log, log2, maximum, minimum, position, soft_cap, sqrt, tanh, token,
-                   where)
+from .expr import (ceil, cos, erf, exp, exp2, floor, log, log2, maximum, minimum, position, rsqrt, sin, soft_cap,
+                   sqrt, tanh, to_i32, token, where)
+from .function import Function
 from .graph import Graph, append, attention, merge, rms_norm, rope
-from .masks import Mask, causal, chunked, no_mask, pack_mask, prefix, sink_window, sym, window
-from .module import Function, Module, compile, load, set_num_threads
+from .masks import Mask, causal, chunked, no_mask, pack_mask, per_row, prefix, sink_window, sym, window
+from .module import Module, compile, load, set_num_threads
 from .tables import alibi_slopes, rope_tables
-from ._tensor import as_tensor
 
 __version__ = "0.1.0"

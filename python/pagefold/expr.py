@@ -5,8 +5,8 @@
 """Scalar expressions, as the lambdas of `attention(score=..., epilogue=...)` see them.
 
 A lambda is called once, with expression objects; what it returns is printed as arith, math and attn ops.
-Numbers are f32 or i32. An i32 next to an f32 is converted, `/` always divides as f32, `//` and `%` round
-down as Python's. Comparisons give conditions for `where`, combined with `&`, `|` and `~`.
+Numbers are f32 or i32. An i32 next to an f32 is converted, `/` always divides as f32, `//` and `%` take a
+positive constant and round down as Python's. Comparisons give conditions for `where`, combined with `&`, `|` and `~`.
 """
 
 from __future__ import annotations
@@ -50,20 +50,17 @@ class Expr:
     def __rtruediv__(self, other):
         return _op("arith.divf", _as_f32(other), _as_f32(self))
 
-    def __floordiv__(self, other):
-        return _floor_divide(self, other)
+    def __floordiv__(self, divisor):
+        return _op("arith.divsi", self - _modulo(self, divisor), _constant(divisor, "i32"))
 
-    def __rfloordiv__(self, other):
-        return _floor_divide(other, self)
-
-    def __mod__(self, other):
-        return self - _floor_divide(self, other) * other
+    def __mod__(self, divisor):
+        return _modulo(self, divisor)
 
     def __neg__(self):
         return _op("arith.negf", self) if self.kind == "f32" else 0 - self
 
     def __abs__(self):
-        return _op("math.absf" if self.kind == "f32" else "math.absi", self)
+        return _op("math.absf", self) if self.kind == "f32" else maximum(self, -self)
 
     def __lt__(self, other):
         return _compare("lt", self, other)
@@ -104,10 +101,10 @@ class Argument(Expr):
 
 
 class Capture(Expr):
-    """A tensor of the graph, read inside a region."""
+    """A tensor or a scalar of the graph, read inside a region."""
 
-    def __init__(self, value):
-        super().__init__("tensor", f"%{value.name}_in")
+    def __init__(self, value, kind: str = "tensor"):
+        super().__init__(kind, f"%{value.name}_in")
         self.value = value
 
 
@@ -138,6 +135,8 @@ def _lift(value) -> Expr:
         return _constant(value, "i32")
     if isinstance(value, (float, np.floating)):
         return _constant(value, "f32")
+    if hasattr(value, "traced"):  # a scalar of the graph
+        return value.traced()
     if isinstance(value, Expr) and value.kind in ("f32", "i32"):
         return value
     kind = f"a value of kind {value.kind}" if isinstance(value, Expr) else repr(value)
@@ -174,8 +173,12 @@ def _arithmetic(name: str, left, right) -> Expr:
     return _op(f"arith.{name}{'f' if left.kind == 'f32' else 'i'}", left, right)
 
 
-def _floor_divide(left, right) -> Expr:
-    return _op("arith.floordivsi", _as_i32(left, "//"), _as_i32(right, "//"))
+def _modulo(value, divisor) -> Expr:
+    """The remainder from 0 to divisor - 1. Only a constant divisor is sure not to be 0."""
+    if isinstance(divisor, (bool, np.bool_)) or not isinstance(divisor, (int, np.integer)) or divisor < 1:
+        raise TypeError(f"// and %: expect a positive integer constant on the right, got {divisor!r}")
+    remainder = _op("arith.remsi", _as_i32(value, "// and %"), _constant(divisor, "i32"))
+    return where(remainder < 0, remainder + divisor, remainder)
 
 
 def _compare(name: str, left, right) -> Expr:
@@ -219,7 +222,13 @@ def _unary(name: str):
 
 
 exp, exp2, log, log2 = _unary("exp"), _unary("exp2"), _unary("log"), _unary("log2")
-tanh, sqrt, erf, floor = _unary("tanh"), _unary("sqrt"), _unary("erf"), _unary("floor")
+sqrt, rsqrt, tanh, erf = _unary("sqrt"), _unary("rsqrt"), _unary("tanh"), _unary("erf")
+sin, cos, floor, ceil = _unary("sin"), _unary("cos"), _unary("floor"), _unary("ceil")
+
+
+def to_i32(value) -> Expr:
+    """An f32 as an integer, rounded towards 0."""
+    return Expr("i32", "arith.fptosi {0} : f32 to i32", (_as_f32(value),))
 
 
 def minimum(left, right) -> Expr:
@@ -258,11 +267,17 @@ def token(row) -> Expr:
     return _of_row("token", row)
 
 
-def soft_cap(value, cap: float):
-    """cap * tanh(value / cap), in (-cap, cap); cap 0 leaves the value as it is."""
-    if cap < 0 or not math.isfinite(cap):
-        raise ValueError(f"soft_cap: expects a finite cap of at least 0, got {cap}")
-    return cap * tanh(value / float(cap)) if cap else value
+def soft_cap(value, cap):
+    """cap * tanh(value / cap), in (-cap, cap); the number 0 leaves the value as it is.
+
+    A cap that is a scalar of the graph must be above 0 in every call.
+    """
+    if isinstance(cap, (int, float)):
+        if cap < 0 or not math.isfinite(cap):
+            raise ValueError(f"soft_cap: expects a finite cap of at least 0, got {cap}")
+        if cap == 0:
+            return value
+    return _as_f32(cap) * tanh(value / _as_f32(cap))
 
 
 # ---- Printing ---------------------------------------------------------------------------------------

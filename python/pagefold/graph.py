@@ -19,8 +19,8 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from .expr import Region, float_literal, lookup
-from .masks import Mask, no_mask
+from .expr import Capture, Region, float_literal, lookup
+from .masks import PER_ROW, Mask, no_mask
 
 FLOATS = ("f32", "f16", "bf16")
 PAIRINGS = ("half_split", "interleaved")
@@ -55,21 +55,34 @@ class CacheType:
                 f"page {self.page}>")
 
 
+@dataclasses.dataclass(frozen=True)
+class ScalarType:
+    """A number that a call passes: f32 or i32."""
+
+    dtype: str
+
+    def __str__(self):
+        return self.dtype
+
+
 @dataclasses.dataclass(eq=False)
 class Value:
-    """A value of a graph. `tokens_of` is the argument that says how many tokens it has."""
+    """A value of a graph."""
 
     graph: Graph
     name: str
-    type: TensorType | CacheType
-    tokens_of: str | None = None
+    type: TensorType | CacheType | ScalarType
     used_up: bool = False  # a cache that was appended to
 
     def __getitem__(self, indices):
         """Inside a score or epilogue lambda: one element of this table."""
-        if not isinstance(self.type, TensorType):
-            raise TypeError(f"{self.name}: a cache is not a table")
-        return lookup(self, indices)
+        return lookup(_expect(self, self.name), indices)
+
+    def traced(self) -> Capture:
+        """Inside such a lambda: this scalar."""
+        if not isinstance(self.type, ScalarType):
+            raise TypeError(f"{self.name}: expects a scalar where a number is needed, got {self.type}; index a table")
+        return Capture(self, self.type.dtype)
 
 
 # ---- Checks -----------------------------------------------------------------------------------------
@@ -100,7 +113,7 @@ def _expect(value, name: str, *, rank: int | None = None, dtype: tuple | None = 
         raise TypeError(f"{name}: expects a value of the graph, got {type(value).__name__}")
     if value.used_up:
         _fail(name, f"a cache that was not appended to; use what the append of '{value.name}' returned", "the old one")
-    if cache != isinstance(value.type, CacheType):
+    if not isinstance(value.type, CacheType if cache else TensorType):
         _fail(name, "a cache" if cache else "a tensor", value.type)
     if rank is not None and len(value.type.shape) != rank:
         _fail(name, f"{rank} dimensions", value.type)
@@ -158,7 +171,7 @@ class Graph:
         """Rows of tokens, [tokens, heads, dim]: queries, or new keys or values."""
         _check_heads(f"{name}.heads", heads)
         _check_dim(f"{name}.dim", dim)
-        return self._argument(name, TensorType((None, heads, dim), self._float(name, dtype)), tokens_of=name)
+        return self._argument(name, TensorType((None, heads, dim), self._float(name, dtype)))
 
     def rows(self, name: str = "rows") -> Value:
         """Row offsets of the requests, int32 [batch + 1]."""
@@ -173,6 +186,12 @@ class Graph:
     def per_request(self, name: str) -> Value:
         """A number for every request, int32 [batch], for a symbol of a mask."""
         return self._argument(name, TensorType((None,), "i32"))
+
+    def scalar(self, name: str, dtype: str = "f32") -> Value:
+        """One number, f32 or i32: for score and epilogue lambdas, or (i32) for a symbol of a mask."""
+        if dtype not in ("f32", "i32"):
+            _fail(f"{name}.dtype", "f32 or i32", repr(dtype))
+        return self._argument(name, ScalarType(dtype))
 
     def tensor(self, name: str, *shape: int | None, dtype: str = "f32") -> Value:
         """A table, a weight, rotary tables, sinks, a bitmap: a tensor of any shape and dtype."""
@@ -232,13 +251,13 @@ class Graph:
         _check_float(f"{name}.dtype", dtype)
         return dtype
 
-    def _argument(self, name: str, kind, tokens_of: str | None = None) -> Value:
+    def _argument(self, name: str, kind) -> Value:
         if not name.isidentifier():
             _fail("name", "an identifier", repr(name))
         if name in self._names:
             _fail("name", "a new name", f"'{name}' again")
         self._names.add(name)
-        value = Value(self, name, kind, tokens_of)
+        value = Value(self, name, kind)
         self.arguments.append(value)
         return value
 
@@ -251,8 +270,8 @@ class Graph:
         return name
 
     def _append(self, text: str, *results: tuple) -> list[Value]:
-        """Appends an op. Each result is (stem of its name, type, tokens_of)."""
-        values = [Value(self, self._fresh(stem), kind, tokens_of) for stem, kind, tokens_of in results]
+        """Appends an op. Each result is (stem of its name, type)."""
+        values = [Value(self, self._fresh(stem), kind) for stem, kind in results]
         self._lines.append(f"{', '.join('%' + value.name for value in values)} = {text}")
         return values
 
@@ -284,7 +303,7 @@ def rope(x: Value, cos: Value, sin: Value, *, rows: Value | None = None, cache: 
         positions = _expect(positions, "positions", rank=1, dtype=("i32", "i64"))
         where, types = f"positions(%{positions.name})", f"{positions.type}"
     text = f"attn.rope %{x.name}, %{cos.name}, %{sin.name} {where} {pairing} : {x.type}, {cos.type}, {types}"
-    return x.graph._append(text, (f"{x.name}_rope", x.type, x.tokens_of))[0]
+    return x.graph._append(text, (f"{x.name}_rope", x.type))[0]
 
 
 def rms_norm(x: Value, weight: Value, *, eps: float = 1e-5) -> Value:
@@ -295,7 +314,7 @@ def rms_norm(x: Value, weight: Value, *, eps: float = 1e-5) -> Value:
     if not (eps > 0 and math.isfinite(eps)):
         _fail("eps", "a finite number above 0", eps)
     text = f"attn.rms_norm %{x.name}, %{weight.name} eps {float_literal(eps)} : {x.type}, {weight.type}"
-    return x.graph._append(text, (f"{x.name}_norm", x.type, x.tokens_of))[0]
+    return x.graph._append(text, (f"{x.name}_norm", x.type))[0]
 
 
 def append(key: Value, value: Value, cache: Value, *, rows: Value) -> Value:
@@ -309,20 +328,21 @@ def append(key: Value, value: Value, cache: Value, *, rows: Value) -> Value:
             _fail(name, f"{needed} for {kind}", operand.type)
     text = (f"attn.append %{key.name}, %{value.name} to %{cache.name} rows(%{rows.name}) : "
             f"{key.type}, {value.type}, {kind}, {rows.type}")
-    result = cache.graph._append(text, (f"{cache.name}_new", kind, None))[0]
+    result = cache.graph._append(text, (f"{cache.name}_new", kind))[0]
     cache.used_up = True
     return result
 
 
 def attention(query: Value, *keys_and_values: Value, rows: Value, kv_rows: Value | None = None, scale: float,
-              mask: Mask | None = None, symbols: dict | None = None, score=None, epilogue=None,
-              sinks: Value | None = None, bitmap: tuple | None = None, lse: bool = False,
+              mask: Mask | None = None, symbols: dict | None = None, row_values: dict | None = None, score=None,
+              epilogue=None, sinks: Value | None = None, bitmap: tuple | None = None, lse: bool = False,
               dtype: str | None = None):
     """Attention of `query` over a cache, `attention(q, cache, ...)`, or over dense rows, `attention(q, k, v,
     kv_rows=..., ...)`. Returns the output [tokens, heads, v_dim], or (output, lse) with `lse=True`.
 
     score: lambda (s, q, k, h[, b]) -> s on the scaled score; epilogue: lambda (o, q, h[, d]) -> o. See expr.
-    symbols: {name: int32 [batch] tensor} for the mask's symbols. sinks: f32 [heads]. bitmap: (bits, starts) as
+    symbols: {name: int32 [batch] tensor, or i32 scalar} and row_values: {name: int32 [tokens] tensor} bind the
+    names of the mask. sinks: f32 [heads]. bitmap: (bits, starts) as
     masks.pack_mask makes them. lse: natural log of the sum of exponentials, f32 [tokens, heads]; it
     holds the sink. A row that sees nothing gives 0, and -inf (the sink, if any) as lse.
     """
@@ -337,17 +357,17 @@ def attention(query: Value, *keys_and_values: Value, rows: Value, kv_rows: Value
         clauses.append(f"kv_rows(%{kv_rows.name})")
         types.append(str(kv_rows.type))
     clauses.append(f"scale {float_literal(scale)}")
-    clauses += _mask_clauses(no_mask() if mask is None else mask, symbols or {})
+    clauses += _mask_clauses(no_mask() if mask is None else mask, symbols or {}, row_values or {})
     clauses += _sink_clauses(sinks, query.type.shape[1]) + _bitmap_clauses(bitmap)
     regions = _region("score", "sqkhb", score) + _region("epilogue", "oqhd", epilogue)
     result = TensorType((*query.type.shape[:2], v_dim), dtype or query.type.dtype)
     _check_float("dtype", result.dtype)
-    results = [("out", result, query.tokens_of)]
+    results = [("out", result)]
     if lse:
-        results.append(("lse", TensorType(query.type.shape[:2], "f32"), query.tokens_of))
+        results.append(("lse", TensorType(query.type.shape[:2], "f32")))
     names = ", ".join(f"%{operand.name}" for operand in (query, *operands))
     text = f"attn.attention {names} {' '.join(clauses)}{regions}"
-    signature = f": {', '.join(types)} -> {', '.join(str(kind) for _, kind, _ in results)}"
+    signature = f": {', '.join(types)} -> {', '.join(str(kind) for _, kind in results)}"
     values = query.graph._append(f"{text}\n  {signature}", *results)
     return tuple(values) if lse else values[0]
 
@@ -362,8 +382,7 @@ def merge(first: tuple, second: tuple) -> tuple:
     _expect(lse_a, "first lse", rank=2, dtype=("f32",))
     text = (f"attn.merge (%{out_a.name}, %{lse_a.name}), (%{out_b.name}, %{lse_b.name}) : "
             f"{out_a.type}, {lse_a.type}")
-    of = out_a.tokens_of
-    return tuple(out_a.graph._append(text, ("merged", out_a.type, of), ("merged_lse", lse_a.type, of)))
+    return tuple(out_a.graph._append(text, ("merged", out_a.type), ("merged_lse", lse_a.type)))
 
 
 # ---- Clauses of attention ---------------------------------------------------------------------------
@@ -400,16 +419,27 @@ def _check_group(heads: int, kv_heads: int) -> None:
         _fail("query", f"at most {MAX_GROUP} heads for a KV head", heads // kv_heads)
 
 
-def _mask_clauses(mask: Mask, symbols: dict) -> list[str]:
+def _mask_clauses(mask: Mask, symbols: dict, row_values: dict) -> list[str]:
     if not isinstance(mask, Mask):
         raise TypeError(f"mask: expects a mask (see pagefold.masks), got {mask!r}")
-    if set(symbols) != set(mask.symbols):
-        _fail("symbols", f"a tensor for each of {sorted(mask.symbols)}", sorted(symbols))
-    clauses = [f'mask <"{mask.mlir_text()}">']
-    if symbols:
-        bound = [_row_offsets(symbols[name], f"symbols[{name!r}]") for name in mask.symbols]
-        clauses.append(f"symbols({', '.join(f'%{value.name} : {value.type}' for value in bound)})")
+    per_row = [name for name, declared in mask.symbols.items() if declared == PER_ROW]
+    others = [name for name in mask.symbols if name not in per_row]
+    clauses = [f"mask <{mask.mlir_text()}>"]
+    for keyword, names, given, check in (("symbols", others, symbols, _symbol),
+                                         ("row_values", per_row, row_values, _row_offsets)):
+        if set(given) != set(names):
+            _fail(keyword, f"a value for each of {sorted(names)}", sorted(given))
+        bound = [check(given[name], f"{keyword}[{name!r}]") for name in names]
+        if bound:
+            clauses.append(f"{keyword}({', '.join(f'%{value.name} : {value.type}' for value in bound)})")
     return clauses
+
+
+def _symbol(value, name: str) -> Value:
+    """An i32 for all requests, or one for each."""
+    if isinstance(value, Value) and value.type == ScalarType("i32"):
+        return value
+    return _row_offsets(value, name)
 
 
 def _sink_clauses(sinks: Value | None, heads: int) -> list[str]:
@@ -440,7 +470,6 @@ def _region(name: str, roles: str, function) -> str:
         return ""
     arguments = [argument.template for argument in region.arguments]
     for capture in region.captures:
-        _expect(capture.value, f"{name}: {capture.value.name}")
         arguments.append(f"{capture.template} = %{capture.value.name} : {capture.value.type}")
     body = "".join(f"    {line}\n" for line in region.lines)
     return f"\n  {name}({', '.join(arguments)}) {{\n{body}  }}"

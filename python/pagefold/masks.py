@@ -20,8 +20,11 @@ import numpy as np
 _NO_TRUTH = "has no truth value in Python: combine with & and |, and write a chain a < b < c as (a < b) & (b < c)"
 
 
+PER_ROW = "per_row"
+
+
 class _Term:
-    """Text with the symbols it names, {name: lower bound or None}."""
+    """Text with the names it takes from outside, {name: lower bound, None or PER_ROW}."""
 
     def __init__(self, text: str, symbols: dict | None = None, atomic: bool = False):
         self.text, self.symbols, self.atomic = text, dict(symbols or {}), atomic
@@ -40,7 +43,7 @@ def _joined_symbols(*terms) -> dict:
     symbols: dict = {}
     for name, bound in (item for term in terms for item in term.symbols.items()):
         if symbols.setdefault(name, bound) != bound:
-            raise ValueError(f"symbol {name!r}: expects one lower bound, got {symbols[name]} and {bound}")
+            raise ValueError(f"{name!r}: expects one declaration, got {symbols[name]} and {bound}")
     return symbols
 
 
@@ -121,13 +124,23 @@ def _affine(value) -> Affine:
 
 
 def sym(name: str, at_least: int | None = None) -> Affine:
-    """A number that is known at launch only: bound by `attention(..., symbols={name: per-request i32 tensor})`.
-
-    `at_least` is the caller's promise, which sharpens the analysis of the mask.
+    """A number that is known at launch only, bound by `attention(..., symbols={name: value})`: an int32 for
+    each request, or one scalar. `at_least` is the caller's promise, which sharpens the analysis of the mask.
     """
+    return Affine(_checked_name(name), {name: at_least}, atomic=True)
+
+
+def per_row(name: str) -> Affine:
+    """A number of each query row that never falls from a request's row to the next, such as the start of its
+    document. Bound by `attention(..., row_values={name: int32 [tokens] tensor})`.
+    """
+    return Affine(_checked_name(name), {name: PER_ROW}, atomic=True)
+
+
+def _checked_name(name: str) -> str:
     if not name.isidentifier() or name in _RESERVED:
-        raise ValueError(f"symbol: expects an identifier other than {', '.join(sorted(_RESERVED))}, got {name!r}")
-    return Affine(name, {name: at_least}, atomic=True)
+        raise ValueError(f"name: expects an identifier other than {', '.join(sorted(_RESERVED))}, got {name!r}")
+    return name
 
 
 _RESERVED = {"q", "k", "q_len", "kv_len", "and", "or", "where", "mod", "floordiv", "ceildiv", "per_row", "none",
@@ -152,8 +165,14 @@ class Mask(_Term):
 
     def mlir_text(self) -> str:
         """The text of the attribute: the sets, and the declarations of their symbols."""
-        bounds = [name if bound is None else f"{name} >= {bound}" for name, bound in self.symbols.items()]
-        return f"{self.text} where {', '.join(bounds)}" if bounds else self.text
+        return f"{self.text} where {', '.join(map(_declaration, self.symbols.items()))}" if self.symbols else self.text
+
+
+def _declaration(symbol: tuple) -> str:
+    name, bound = symbol
+    if bound == PER_ROW:
+        return f"{name} {PER_ROW}"
+    return name if bound is None else f"{name} >= {bound}"
 
 
 def _expect_mask(value) -> None:

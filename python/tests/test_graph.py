@@ -45,7 +45,7 @@ func.func @layer(%q: tensor<?x32x128xbf16> loc("q"), %k: tensor<?x8x128xbf16> lo
   %cache_new = attn.append %k_rope, %v to %cache rows(%rows) \
 : tensor<?x8x128xbf16>, tensor<?x8x128xbf16>, !cache, tensor<?xi32>
   %out, %lse = attn.attention %q_rope, %cache_new rows(%rows) scale 0.125 \
-mask <"causal and window(w) where w >= 1"> symbols(%sizes : tensor<?xi32>) sinks(%sinks : tensor<32xf32>)
+mask <causal and window(w) where w >= 1> symbols(%sizes : tensor<?xi32>) sinks(%sinks : tensor<32xf32>)
     score(%s_in, %q_in, %k_in, %h_in, %b_in, %slopes_in = %slopes : tensor<32xf32>) {
       %0 = arith.constant 30.0 : f32
       %1 = arith.divf %s_in, %0 : f32
@@ -85,8 +85,10 @@ def everything_graph() -> pf.Graph:
         mask = (key_index <= query_index + kv_len - q_len) & (key_index // 8 == (2 * query_index + 1) // 16)
         a = pf.attention(q, k, v, rows=rows, kv_rows=kv_rows, scale=1e-5, mask=mask | pf.prefix(4), bitmap=bitmap, lse=True)
         b = pf.attention(q, first, rows=rows, scale=0.125, lse=True, score=lambda s, q, k, h, b: pf.where(
-            (ids[h, b % 4] == pf.token(q) // 3) | ~(k < 5), pf.maximum(s, abs(s) / 3), s * pf.exp(-s)))
-        c = pf.attention(q, second, rows=rows, scale=0.125, mask=pf.sink_window(4, 16) | pf.chunked(8), dtype="bf16")
+            (ids[h, b % 4] == pf.token(q) // 3) | ~(abs(k - 9) < pf.to_i32(pf.floor(s))), pf.maximum(s, abs(s) / 3), s * pf.exp(-s)))
+        c = pf.attention(q, second, rows=rows, scale=0.125, dtype="bf16",
+                         mask=pf.sink_window(4, 16) | pf.chunked(8) | pf.causal() & (key_index >= pf.per_row("start")),
+                         row_values={"start": g.positions("document_starts")})
         g.returns(*pf.merge(a, b), c)
     return g
 
@@ -147,7 +149,7 @@ def test_A12_head_dims_that_are_not_supported_are_refused_before_compilation(dim
     (lambda g, q, rows, c: pf.attention(q, c, rows=g.positions(dtype="i64"), scale=1.0), "rows: expects a dtype of i32"),
     (lambda g, q, rows, c: pf.attention(q, c, rows=rows, scale=1.0, kv_rows=rows), "kv_rows"),
     (lambda g, q, rows, c: pf.attention(q, q, q, rows=rows, scale=1.0), "kv_rows: expects the row offsets"),
-    (lambda g, q, rows, c: pf.attention(q, c, rows=rows, scale=1.0, mask=pf.window(pf.sym("w"))), r"symbols: expects a tensor for each of \['w'\], got \[\]"),
+    (lambda g, q, rows, c: pf.attention(q, c, rows=rows, scale=1.0, mask=pf.window(pf.sym("w"))), r"symbols: expects a value for each of \['w'\], got \[\]"),
     (lambda g, q, rows, c: pf.attention(q, c, rows=rows, scale=1.0, sinks=g.tensor("s", 3)), "sinks: expects 4 entries"),
     (lambda g, q, rows, c: pf.append(q, q, c, rows=rows), "key: expects"),
     (lambda g, q, rows, c: pf.rope(q, g.tensor("a", None, 40), g.tensor("b", None, 40), rows=rows, cache=c), "cos: expects at most half"),
@@ -172,6 +174,8 @@ def test_misuse_is_a_value_error_that_names_the_argument(build, message):
     lambda g, q, rows, c: pf.attention(q, c, rows=rows, scale=1.0, score=lambda s, q, k, h: s if s > 0 else -s),
     lambda g, q, rows, c: pf.attention(q, c, rows=rows, scale=1.0, score=lambda s, q, k, h: s - pf.position(q + 1)),
     lambda g, q, rows, c: pf.attention(q, c, rows=rows, scale=1.0, score=lambda s, q, k, h: s // 2),
+    lambda g, q, rows, c: pf.attention(q, c, rows=rows, scale=1.0, score=lambda s, q, k, h: s + k // h),
+    lambda g, q, rows, c: pf.attention(q, c, rows=rows, scale=1.0, score=lambda s, q, k, h: s + k % 0),
     lambda g, q, rows, c: pf.attention(q, c, rows=rows, scale=1.0, score=lambda s, q, k, h: None),
     lambda g, q, rows, c: g.returns("q"),
 ])

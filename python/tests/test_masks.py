@@ -25,6 +25,7 @@ from pagefold.masks import k, kv_len, q, q_len, sym
     (k < 10 - q, "k < 10 - q"),
     (pf.window(sym("w", at_least=1)), "window(w) where w >= 1"),
     ((k > q - sym("w")) & (k < sym("end", at_least=0)), "k > q - w and k < end where w, end >= 0"),
+    (pf.causal() & (k >= pf.per_row("start")), "causal and k >= start where start per_row"),
 ])
 def test_text_of_masks(mask, text):
     assert mask.mlir_text() == text
