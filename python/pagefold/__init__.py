@@ -10,7 +10,7 @@ arrays. Importing loads no library and touches no device.
 
 from ._tensor import as_tensor
 from .cache import PagedKV
-from .errors import LibraryNotFoundError, PagefoldError
+from .errors import InvalidArgumentError, LibraryNotFoundError, PagefoldError
 from .expr import (ceil, cos, erf, exp, exp2, floor, log, log2, maximum, minimum, position, rsqrt, sin, soft_cap,
                    sqrt, tanh, to_i32, token, where)
 from .function import Function

@@ -17,7 +17,7 @@ import os
 from ctypes import POINTER, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint16, c_uint64, c_void_p
 from pathlib import Path
 
-from .errors import LibraryNotFoundError, PagefoldError
+from .errors import InvalidArgumentError, LibraryNotFoundError, PagefoldError
 
 RUNTIME_LIBRARY = "libpagefold_runtime.so"
 COMPILER_LIBRARY = "libpagefold.so"
@@ -131,7 +131,7 @@ def check(library: ctypes.CDLL, error: int | None) -> None:
     code = library.pagefold_error_code(error)
     message = library.pagefold_error_message(error).decode("utf-8", "replace")
     library.pagefold_error_free(error)
-    raise PagefoldError(code, message)
+    raise (InvalidArgumentError if code == PagefoldError.INVALID_ARGUMENT else PagefoldError)(code, message)
 
 
 def take_string(library: ctypes.CDLL, string: c_void_p) -> str:

@@ -19,16 +19,18 @@ CPU = 1  # kDLCPU
 # name: (DLPack code, bits). The names are MLIR's; u8 stands for the bytes of a bitmap.
 DTYPES = {
     "f32": (2, 32),
+    "f64": (2, 64),
     "f16": (2, 16),
     "bf16": (4, 16),
     "i8": (0, 8),
     "u8": (1, 8),
     "i32": (0, 32),
     "i64": (0, 64),
+    "bool": (6, 8),
 }
 _DTYPE_NAMES = {code: name for name, code in DTYPES.items()}
-_NUMPY_NAMES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8", "uint8": "u8",
-                "int32": "i32", "int64": "i64"}
+_NUMPY_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8", "uint8": "u8",
+                "int32": "i32", "int64": "i64", "bool": "bool"}
 
 
 def numpy_dtype(name: str) -> np.dtype:

@@ -5,7 +5,8 @@
 """Errors of the package.
 
 `ValueError` and `TypeError` mean that the caller gave something that the call excludes; the message
-names the argument. `PagefoldError` carries what the compiler or the runtime said.
+names the argument. `PagefoldError` carries what the compiler or the runtime said; where they refuse an argument
+it is a ValueError as well.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ class PagefoldError(RuntimeError):
         super().__init__(message)
         self.code = code
         self.results = None
+
+
+class InvalidArgumentError(PagefoldError, ValueError):
+    """The runtime or the compiler refuses what it was given: it names the argument."""
 
 
 class LibraryNotFoundError(PagefoldError):

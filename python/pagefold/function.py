@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import json
 import threading
 
@@ -40,9 +41,7 @@ class Parameter:
             tensors = [_number(value, self.specs[0])]
         else:
             tensors = [as_tensor(value, _stored_as_bits(value, self.specs[0]), self.name)]
-        for tensor, spec in zip(tensors, self.specs):
-            _check(tensor, spec)
-        return tensors
+        return [_fitted(tensor, spec) for tensor, spec in zip(tensors, self.specs)]
 
 
 class Function:
@@ -53,8 +52,8 @@ class Function:
         self._owner = owner  # the handle lives as long as the module does
         self._local = threading.local()
         self.plan: dict = json.loads(library.pagefold_function_plan_json(handle))
-        arguments, self._results = _arguments_and_results(self.plan)
-        self.parameters = _parameters(arguments)
+        self.parameters = _parameters(_specs(self.plan["args"]))
+        self._results = _specs(self.plan["results"])
 
     def __call__(self, *args, out=None, **kwargs):
         """Calls with arrays in the order of the graph's arguments, or by name.
@@ -110,8 +109,7 @@ class Function:
         tensors = []
         for index, (array, spec) in enumerate(zip(results, self._results)):
             spec = {**spec, "name": "out" if len(results) == 1 else f"out[{index}]", "access": "write"}
-            tensor = as_tensor(array, _stored_as_bits(array, spec), spec["name"])
-            _check(tensor, spec)
+            tensor = _fitted(as_tensor(array, _stored_as_bits(array, spec), spec["name"]), spec)
             dims.bind(tensor, spec)
             tensors.append(tensor)
         return tensors
@@ -140,10 +138,9 @@ class Function:
 # ---- The plan's arguments ---------------------------------------------------------------------------
 
 
-def _arguments_and_results(plan: dict) -> tuple[list[dict], list[dict]]:
-    """The plan lists what the launch takes, in order; what is only written is a result."""
-    results = [spec for spec in plan["args"] if spec.get("access") == "write"]
-    return [spec for spec in plan["args"] if spec.get("access") != "write"], results + plan.get("results", [])
+def _specs(entries: list[dict]) -> list[dict]:
+    """Entries of the plan, with sizes that are known at launch only by their names instead of null."""
+    return [{**entry, "shape": entry.get("symbolic_shape", entry["shape"])} for entry in entries]
 
 
 def _parameters(specs: list[dict]) -> list[Parameter]:
@@ -208,10 +205,12 @@ def _stored_as_bits(array, spec: dict) -> str | None:
     return "bf16" if spec["dtype"] == "bf16" and getattr(array, "dtype", None) == np.uint16 else None
 
 
-def _check(tensor: Tensor, spec: dict) -> None:
-    """Raises ValueError unless `tensor` fits what the plan says of the argument."""
+def _fitted(tensor: Tensor, spec: dict) -> Tensor:
+    """`tensor`, where it fits what the plan says of the argument; else ValueError."""
     name, dtype, shape = spec["name"], spec["dtype"], spec["shape"]
-    if tensor.dtype != dtype and {tensor.dtype, dtype} != {"u8", "i8"}:
+    if {tensor.dtype, dtype} == {"u8", "i8"}:  # bytes are bytes: a bitmap comes as either
+        tensor = dataclasses.replace(tensor, dtype=dtype)
+    if tensor.dtype != dtype:
         raise ValueError(f"{name}: expects dtype {dtype}, got {tensor.dtype}")
     fits = all(not isinstance(need, int) or need == have for need, have in zip(shape, tensor.shape))
     if len(tensor.shape) != len(shape) or not fits:
@@ -223,3 +222,4 @@ def _check(tensor: Tensor, spec: dict) -> None:
         raise ValueError(f"{name}: expects a contiguous innermost dimension, got strides {list(tensor.strides)}")
     if "write" in spec.get("access", "read") and not tensor.writable:
         raise ValueError(f"{name}: expects an array that can be written")
+    return tensor

@@ -22,6 +22,13 @@ def library():
 
 
 @pytest.fixture(scope="session")
+def runtime():
+    """For tests that load artifacts and compile none."""
+    if all(_abi.find_library(name) is None for name in (_abi.RUNTIME_LIBRARY, _abi.COMPILER_LIBRARY)):
+        pytest.skip(f"{_abi.RUNTIME_LIBRARY} not built (looked in {', '.join(map(str, _abi.library_directories()))})")
+
+
+@pytest.fixture(scope="session")
 def opt():
     """The path of pagefold-opt."""
     for candidate in (os.environ.get("PAGEFOLD_OPT"), ROOT / "build/release/bin/pagefold-opt"):
