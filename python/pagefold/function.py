@@ -31,6 +31,10 @@ class Parameter:
     def __init__(self, name: str, specs: list[dict]):
         self.name, self.specs = name, specs
 
+    def __repr__(self):
+        kinds = ", ".join("{dtype} {shape}".format(**spec) for spec in self.specs)
+        return f"Parameter({self.name}: {kinds})"
+
     def tensors(self, value) -> list[Tensor]:
         """The tensors that `value` passes; ValueError, naming the argument, for what does not fit."""
         if len(self.specs) == len(_CACHE_PARTS):

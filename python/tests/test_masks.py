@@ -2,6 +2,8 @@
 #
 # Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ import pagefold as pf
 from pagefold.masks import k, kv_len, q, q_len, sym
 
 
-@pytest.mark.parametrize("mask, text", [
+TEXTS = [
     (pf.no_mask(), "none"),
     (pf.causal() & pf.window(4096), "causal and window(4096)"),
     (pf.causal() | pf.prefix(7), "causal or prefix(7)"),
@@ -26,9 +28,23 @@ from pagefold.masks import k, kv_len, q, q_len, sym
     (pf.window(sym("w", at_least=1)), "window(w) where w >= 1"),
     ((k > q - sym("w")) & (k < sym("end", at_least=0)), "k > q - w and k < end where w, end >= 0"),
     (pf.causal() & (k >= pf.per_row("start")), "causal and k >= start where start per_row"),
-])
+]
+
+
+@pytest.mark.parametrize("mask, text", TEXTS)
 def test_text_of_masks(mask, text):
     assert mask.mlir_text() == text
+
+
+@pytest.mark.parametrize("mask, text", TEXTS)
+def test_pagefold_opt_parses_masks(opt, mask, text):
+    with pf.Graph("masked", batch=1, q_len=8, kv_len=8) as g:
+        q, rows, cache = g.tokens("query", heads=1, dim=8), g.rows(), g.paged_kv("cache", heads=1, dim=8)
+        bound = {name: g.per_request(f"{name}_value") for name in mask.symbols}
+        keyword = "row_values" if "per_row" in text else "symbols"
+        g.returns(pf.attention(q, cache, rows=rows, scale=1.0, mask=mask, **{keyword: bound}))
+    parsed = subprocess.run([opt, "-"], input=str(g), capture_output=True, text=True)
+    assert parsed.returncode == 0, parsed.stderr
 
 
 @pytest.mark.parametrize("make, error", [
