@@ -14,9 +14,9 @@ GGUF keeps Llama's own order of the rows of Wq and Wk, so that the rotary pairs 
 from __future__ import annotations
 
 import numpy as np
+from weights import Shape
 
 import pagefold
-from weights import Shape
 
 PAGE = 16
 
@@ -42,7 +42,9 @@ class PagedAttention:
         self.tables = pagefold.rope_tables(context, shape.dim, shape.rope_theta)
         self.width = -(-context // PAGE)
         # What is not written is NaN: nothing of it may reach the text.
-        self.pool = np.full((shape.layers, batch * self.width, 2, PAGE, shape.kv_heads, shape.dim), np.nan, np.float32)
+        self.pool = np.full(
+            (shape.layers, batch * self.width, 2, PAGE, shape.kv_heads, shape.dim), np.nan, np.float32
+        )
         self.free = list(range(batch * self.width))
         self.pages: dict = {}
 

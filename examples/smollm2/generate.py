@@ -47,7 +47,9 @@ class Request:
     tokens: list[int]
     prompt: int
     cached: int = 0
-    margins: list[float] = dataclasses.field(default_factory=list)  # best logit minus second, each answer token
+    margins: list[float] = dataclasses.field(
+        default_factory=list
+    )  # best logit minus second, each answer token
 
     @property
     def answer(self) -> list[int]:
@@ -56,7 +58,10 @@ class Request:
 
 def chat(weights: Weights, text: str) -> Request:
     turns = [("system", SYSTEM), ("user", text)]
-    prompt = "".join(f"<|im_start|>{role}\n{content}<|im_end|>\n" for role, content in turns) + "<|im_start|>assistant\n"
+    prompt = (
+        "".join(f"<|im_start|>{role}\n{content}<|im_end|>\n" for role, content in turns)
+        + "<|im_start|>assistant\n"
+    )
     tokens = weights.tokenizer.encode(prompt).ids
     return Request(tokens, len(tokens))
 
@@ -86,7 +91,9 @@ def first_difference(got: Request, reference: Request) -> str | None:
     for index, (a, b) in enumerate(zip(got.answer, reference.answer)):
         if a != b:
             margin = reference.margins[index]
-            return None if margin < TIE else f"token {index}: {a}, reference {b} with a margin of {margin:.3g}"
+            return (
+                None if margin < TIE else f"token {index}: {a}, reference {b} with a margin of {margin:.3g}"
+            )
     same = len(got.answer) == len(reference.answer)
     return None if same else f"{len(got.answer)} tokens, reference {len(reference.answer)}"
 
@@ -108,17 +115,27 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare with the float64 attention")
     options = parser.parse_args()
     weights = Weights(options.weights or default_path())
-    make = {"pagefold": lambda: PagedAttention(weights.shape, batch=len(options.prompts), chunk=CHUNK, context=CONTEXT),
-            "numpy": lambda: PlainAttention(weights.shape)}
+    make = {
+        "pagefold": lambda: PagedAttention(
+            weights.shape, batch=len(options.prompts), chunk=CHUNK, context=CONTEXT
+        ),
+        "numpy": lambda: PlainAttention(weights.shape),
+    }
     requests, seconds = run(weights, make[options.attention](), options.prompts, options.tokens)
     for prompt, request in zip(options.prompts, requests):
         print(f"> {prompt}\n{weights.tokenizer.decode(request.answer).strip()}\n")
     new, total = sum(len(r.answer) for r in requests), sum(r.cached for r in requests)
-    print(f"{options.attention}: {new} new tokens, {total} in all, {seconds:.1f} s, {new / seconds:.1f} new tokens/s")
+    print(
+        f"{options.attention}: {new} new tokens, {total} in all, {seconds:.1f} s, {new / seconds:.1f} new tokens/s"
+    )
     if not options.check:
         return 0
     references, seconds = run(weights, make["numpy"](), options.prompts, options.tokens)
-    faults = [f"prompt {i}: {fault}" for i, pair in enumerate(zip(requests, references)) if (fault := first_difference(*pair))]
+    faults = [
+        f"prompt {i}: {fault}"
+        for i, pair in enumerate(zip(requests, references))
+        if (fault := first_difference(*pair))
+    ]
     print("\n".join(faults) or f"numpy float64 attention: the same tokens ({seconds:.1f} s)")
     return 1 if faults else 0
 

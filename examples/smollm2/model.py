@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from weights import Weights
 
 
@@ -30,7 +29,11 @@ class Model:
             x = x + attend(layer, q, k, v).reshape(len(x), -1) @ w[name + "attn_output.weight"].T
             y = self._norm(x, w[name + "ffn_norm.weight"])
             gate = y @ w[name + "ffn_gate.weight"].T
-            x = x + (gate / (1 + np.exp(-gate)) * (y @ w[name + "ffn_up.weight"].T)) @ w[name + "ffn_down.weight"].T
+            x = (
+                x
+                + (gate / (1 + np.exp(-gate)) * (y @ w[name + "ffn_up.weight"].T))
+                @ w[name + "ffn_down.weight"].T
+            )
         x = self._norm(x[rows[1:] - 1], w["output_norm.weight"])
         return x @ w["token_embd.weight"].T
 

@@ -50,11 +50,14 @@ class Weights:
             rope_theta=field("llama.rope.freq_base"),
             norm_eps=field("llama.attention.layer_norm_rms_epsilon"),
         )
-        self.tensors = {tensor.name: gguf.dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
-                        for tensor in reader.tensors}
+        self.tensors = {
+            tensor.name: gguf.dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
+            for tensor in reader.tensors
+        }
         self.end_token = field("tokenizer.ggml.eos_token_id")
-        self.tokenizer = _tokenizer(field("tokenizer.ggml.tokens"), field("tokenizer.ggml.merges"),
-                                    field("tokenizer.ggml.token_type"))
+        self.tokenizer = _tokenizer(
+            field("tokenizer.ggml.tokens"), field("tokenizer.ggml.merges"), field("tokenizer.ggml.token_type")
+        )
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.tensors[name]
@@ -66,10 +69,14 @@ def _tokenizer(tokens: list[str], merges: list[str], kinds: list[int]):
 
     vocabulary = {token: index for index, token in enumerate(tokens)}
     tokenizer = Tokenizer(models.BPE(vocabulary, [tuple(merge.split(" ")) for merge in merges]))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
-        pre_tokenizers.Digits(individual_digits=True),
-        pre_tokenizers.ByteLevel(add_prefix_space=False),
-    ])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False),
+        ]
+    )
     tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens([AddedToken(token, special=True) for token, kind in zip(tokens, kinds) if kind == SPECIAL])
+    tokenizer.add_special_tokens(
+        [AddedToken(token, special=True) for token, kind in zip(tokens, kinds) if kind == SPECIAL]
+    )
     return tokenizer

@@ -11,12 +11,32 @@ arrays. Importing loads no library and touches no device.
 from ._tensor import as_tensor
 from .cache import PagedKV
 from .errors import InvalidArgumentError, LibraryNotFoundError, PagefoldError
-from .expr import (ceil, cos, erf, exp, exp2, floor, log, log2, maximum, minimum, position, rsqrt, sin, soft_cap,
-                   sqrt, tanh, to_i32, token, where)
+from .expr import (
+    ceil,
+    cos,
+    erf,
+    exp,
+    exp2,
+    floor,
+    log,
+    log2,
+    maximum,
+    minimum,
+    position,
+    rsqrt,
+    sin,
+    soft_cap,
+    sqrt,
+    tanh,
+    to_i32,
+    token,
+    where,
+)
 from .function import Function
-from .graph import Graph, append, attention, merge, rms_norm, rope
+from .graph import Graph
 from .masks import Mask, causal, chunked, no_mask, pack_mask, per_row, prefix, sink_window, sym, window
 from .module import Module, compile, load, set_num_threads
+from .ops import append, attention, merge, rms_norm, rope
 from .tables import alibi_slopes, rope_tables
 
 __version__ = "0.1.0"

@@ -112,13 +112,13 @@ def _require(names: tuple[str, ...], purpose: str) -> Path:
     )
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def runtime() -> ctypes.CDLL:
     """The library that loads and launches artifacts."""
     return _open(_require((RUNTIME_LIBRARY, COMPILER_LIBRARY), "running a module"), _RUNTIME)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def compiler() -> ctypes.CDLL:
     """The library that compiles."""
     return _open(_require((COMPILER_LIBRARY,), "compiling"), _COMPILER)

@@ -29,8 +29,17 @@ DTYPES = {
     "bool": (6, 8),
 }
 _DTYPE_NAMES = {code: name for name, code in DTYPES.items()}
-_NUMPY_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8", "uint8": "u8",
-                "int32": "i32", "int64": "i64", "bool": "bool"}
+_NUMPY_NAMES = {
+    "float64": "f64",
+    "float32": "f32",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "int8": "i8",
+    "uint8": "u8",
+    "int32": "i32",
+    "int64": "i64",
+    "bool": "bool",
+}
 
 
 def numpy_dtype(name: str) -> np.dtype:
@@ -99,7 +108,10 @@ def as_tensor(array, dtype: str | None = None, name: str = "array") -> Tensor:
 
 
 def _from_numpy(array: np.ndarray, name: str, dtype: str | None) -> Tensor:
-    if array.dtype.byteorder not in "=|" and array.dtype.byteorder != {"little": "<", "big": ">"}[sys.byteorder]:
+    if (
+        array.dtype.byteorder not in "=|"
+        and array.dtype.byteorder != {"little": "<", "big": ">"}[sys.byteorder]
+    ):
         raise ValueError(f"{name}: expects the machine's byte order, got {array.dtype.str}")
     size = array.dtype.itemsize
     if not array.flags.aligned or any(stride % size for stride in array.strides):
@@ -127,13 +139,13 @@ def _from_dlpack(array, name: str, dtype: str | None) -> Tensor:
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     tensor = _abi.DLTensor.from_address(get_pointer(capsule, b"dltensor"))
-    shape = tuple(tensor.shape[:tensor.ndim])
+    shape = tuple(tensor.shape[: tensor.ndim])
     found = _DTYPE_NAMES.get((tensor.dtype.code, tensor.dtype.bits))
     spelled = f"DLPack dtype ({tensor.dtype.code}, {tensor.dtype.bits} bits)"
     return Tensor(
         data=(tensor.data or 0) + tensor.byte_offset,
         shape=shape,
-        strides=tuple(tensor.strides[:tensor.ndim]) if tensor.strides else _row_major(shape),
+        strides=tuple(tensor.strides[: tensor.ndim]) if tensor.strides else _row_major(shape),
         dtype=_check_dtype(found, spelled, tensor.dtype.bits // 8, name, dtype),
         device=device,
         writable=True,

@@ -29,7 +29,10 @@ class PagedKV:
     def tensors(self, name: str) -> list[Tensor]:
         """The four arguments of the C ABI, in its order: pages as [pages, page, heads, dim]."""
         pages = [self._pages(self.k_pages, f"{name}.k_pages"), self._pages(self.v_pages, f"{name}.v_pages")]
-        return pages + [as_tensor(self.table, name=f"{name}.table"), as_tensor(self.lens, name=f"{name}.lens")]
+        return pages + [
+            as_tensor(self.table, name=f"{name}.table"),
+            as_tensor(self.lens, name=f"{name}.lens"),
+        ]
 
     def _pages(self, pages, name: str) -> Tensor:
         tensor = as_tensor(pages, self.dtype, name)

@@ -24,7 +24,9 @@ class Expr:
         self.kind, self.template, self.operands = kind, template, operands
 
     def __bool__(self):
-        raise TypeError("a traced value has no truth value: use where(condition, a, b), and & | ~ on conditions")
+        raise TypeError(
+            "a traced value has no truth value: use where(condition, a, b), and & | ~ on conditions"
+        )
 
     def __add__(self, other):
         return _arithmetic("add", self, other)
@@ -194,7 +196,9 @@ def _compare(name: str, left, right) -> Expr:
 def _logic(mnemonic: str, left, right) -> Expr:
     for value in (left, right):
         if not isinstance(value, Expr) or value.kind != "i1":
-            raise TypeError(f"& | ~ combine conditions, got {value.kind if isinstance(value, Expr) else value!r}")
+            raise TypeError(
+                f"& | ~ combine conditions, got {value.kind if isinstance(value, Expr) else value!r}"
+            )
     return _op(mnemonic, left, right)
 
 
@@ -293,7 +297,7 @@ class Region:
         self.lines: list[str] = []
         self._names: dict[str, str] = {}  # of ops, by their text
         self._done: dict[int, str] = {}  # of expressions, by identity
-        result = _as_f32(function(*self.arguments[:_argument_count(name, function, len(roles))]))
+        result = _as_f32(function(*self.arguments[: _argument_count(name, function, len(roles))]))
         self.is_identity = result is self.arguments[0]
         self.lines.append(f"attn.yield {self._emit(result)} : f32")
 
@@ -317,7 +321,9 @@ class Region:
 def _argument_count(name: str, function, most: int) -> int:
     """How many arguments a lambda takes: it may leave out the last one."""
     parameters = inspect.signature(function).parameters.values()
-    count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty for p in parameters)
+    count = sum(
+        p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty for p in parameters
+    )
     if count not in (most - 1, most):
         raise ValueError(f"{name}: expects a function of {most - 1} or {most} arguments, got one of {count}")
     return count

@@ -105,7 +105,9 @@ class Function:
 
     def _allocate(self, dims: _Dims) -> tuple[np.ndarray, ...]:
         shapes = [dims.shape(spec) for spec in self._results]
-        return tuple(np.empty(shape, numpy_dtype(spec["dtype"])) for shape, spec in zip(shapes, self._results))
+        return tuple(
+            np.empty(shape, numpy_dtype(spec["dtype"])) for shape, spec in zip(shapes, self._results)
+        )
 
     def _checked_results(self, results, dims: _Dims) -> list[Tensor]:
         if len(results) != len(self._results):
@@ -122,7 +124,9 @@ class Function:
         dl_tensors = [tensor.dl_tensor() for tensor in tensors]
         pointers = (ctypes.POINTER(_abi.DLTensor) * len(dl_tensors))(*map(ctypes.pointer, dl_tensors))
         workspace, size = self._workspace()
-        error = self._library.pagefold_function_launch(self._handle, pointers, len(dl_tensors), workspace, size, None)
+        error = self._library.pagefold_function_launch(
+            self._handle, pointers, len(dl_tensors), workspace, size, None
+        )
         _abi.check(self._library, error)
 
     def _workspace(self) -> tuple[int | None, int]:
@@ -173,9 +177,13 @@ class _Dims:
             symbol, extra = _split(dim)
             known, by = self._sizes.setdefault(symbol, (size - extra, spec["name"]))
             if known != size - extra:
-                raise ValueError(f"{spec['name']}: expects {dim} = {known + extra} as {by} has it, got shape {list(tensor.shape)}")
+                raise ValueError(
+                    f"{spec['name']}: expects {dim} = {known + extra} as {by} has it, got shape {list(tensor.shape)}"
+                )
             if known > self._bounds.get(symbol, known):
-                raise ValueError(f"{spec['name']}: expects at most {self._bounds[symbol]} {symbol}, the graph's bound, got {known}")
+                raise ValueError(
+                    f"{spec['name']}: expects at most {self._bounds[symbol]} {symbol}, the graph's bound, got {known}"
+                )
 
     def shape(self, spec: dict) -> tuple[int, ...]:
         """The shape of a result."""
@@ -186,7 +194,9 @@ class _Dims:
             return dim
         symbol, extra = _split(dim) if dim is not None else (None, 0)
         if symbol not in self._sizes:
-            raise ValueError(f"out: expects arrays for the results, since no argument says how large {name} is")
+            raise ValueError(
+                f"out: expects arrays for the results, since no argument says how large {name} is"
+            )
         return self._sizes[symbol][0] + extra
 
 
@@ -223,7 +233,9 @@ def _fitted(tensor: Tensor, spec: dict) -> Tensor:
     if tensor.device[0] != CPU:
         raise ValueError(f"{name}: expects host memory, got DLPack device {tensor.device}")
     if tensor.shape and tensor.shape[-1] > 1 and tensor.strides[-1] != 1:
-        raise ValueError(f"{name}: expects a contiguous innermost dimension, got strides {list(tensor.strides)}")
+        raise ValueError(
+            f"{name}: expects a contiguous innermost dimension, got strides {list(tensor.strides)}"
+        )
     if "write" in spec.get("access", "read") and not tensor.writable:
         raise ValueError(f"{name}: expects an array that can be written")
     return tensor

@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-_NO_TRUTH = "has no truth value in Python: combine with & and |, and write a chain a < b < c as (a < b) & (b < c)"
+_NO_TRUTH = (
+    "has no truth value in Python: combine with & and |, and write a chain a < b < c as (a < b) & (b < c)"
+)
 
 
 PER_ROW = "per_row"
@@ -139,12 +141,31 @@ def per_row(name: str) -> Affine:
 
 def _checked_name(name: str) -> str:
     if not name.isidentifier() or name in _RESERVED:
-        raise ValueError(f"name: expects an identifier other than {', '.join(sorted(_RESERVED))}, got {name!r}")
+        raise ValueError(
+            f"name: expects an identifier other than {', '.join(sorted(_RESERVED))}, got {name!r}"
+        )
     return name
 
 
-_RESERVED = {"q", "k", "q_len", "kv_len", "and", "or", "where", "mod", "floordiv", "ceildiv", "per_row", "none",
-             "causal", "window", "prefix", "sink_window", "chunked"}
+_RESERVED = {
+    "q",
+    "k",
+    "q_len",
+    "kv_len",
+    "and",
+    "or",
+    "where",
+    "mod",
+    "floordiv",
+    "ceildiv",
+    "per_row",
+    "none",
+    "causal",
+    "window",
+    "prefix",
+    "sink_window",
+    "chunked",
+}
 
 q, k, q_len, kv_len = (Affine(name, atomic=True) for name in ("q", "k", "q_len", "kv_len"))
 
@@ -165,7 +186,11 @@ class Mask(_Term):
 
     def mlir_text(self) -> str:
         """The text of the attribute: the sets, and the declarations of their symbols."""
-        return f"{self.text} where {', '.join(map(_declaration, self.symbols.items()))}" if self.symbols else self.text
+        return (
+            f"{self.text} where {', '.join(map(_declaration, self.symbols.items()))}"
+            if self.symbols
+            else self.text
+        )
 
 
 def _declaration(symbol: tuple) -> str:
@@ -236,14 +261,17 @@ def pack_mask(masks, rows, lens) -> tuple[np.ndarray, np.ndarray]:
     lens = np.asarray(lens)
     q_lens = np.diff(np.asarray(rows))
     if not len(masks) == len(lens) == len(q_lens):
-        raise ValueError(f"masks: expects one for each of {len(lens)} requests (rows has {len(q_lens)}), "
-                         f"got {len(masks)}")
+        raise ValueError(
+            f"masks: expects one for each of {len(lens)} requests (rows has {len(q_lens)}), got {len(masks)}"
+        )
     flat, starts, offset = [], np.zeros(len(masks), np.int64), 0
     for request, mask in enumerate(masks):
         mask, needed = np.asarray(mask), (int(q_lens[request]), int(lens[request]))
         if mask.shape != needed or mask.dtype != np.bool_:
-            raise ValueError(f"masks[{request}]: expects a boolean array of shape {needed} (q_len, kv_len), "
-                             f"got {mask.dtype} {mask.shape}")
+            raise ValueError(
+                f"masks[{request}]: expects a boolean array of shape {needed} (q_len, kv_len), "
+                f"got {mask.dtype} {mask.shape}"
+            )
         starts[request] = offset
         offset += mask.size
         flat.append(mask.reshape(-1))

@@ -4,9 +4,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """From a graph to a module.
 
-    module = pagefold.compile(graph)
-    out = module(q, cache, rows)              # or module(q=..., cache=..., rows=...)
-    module.save("layer.pagefold"); pagefold.load("layer.pagefold")
+module = pagefold.compile(graph)
+out = module(q, cache, rows)              # or module(q=..., cache=..., rows=...)
+module.save("layer.pagefold"); pagefold.load("layer.pagefold")
 """
 
 from __future__ import annotations
@@ -20,9 +20,17 @@ from .function import Function
 from .graph import Graph
 
 
-def compile(graph: Graph | str | bytes, *, target: str = "host", q_tile: int | None = None,
-            kv_tile: int | None = None, splits: int | None = None, online_softmax: bool = True, fuse: bool = True,
-            counters: bool = False) -> Module:
+def compile(
+    graph: Graph | str | bytes,
+    *,
+    target: str = "host",
+    q_tile: int | None = None,
+    kv_tile: int | None = None,
+    splits: int | None = None,
+    online_softmax: bool = True,
+    fuse: bool = True,
+    counters: bool = False,
+) -> Module:
     """Compiles a graph, or the text of one.
 
     q_tile, kv_tile, splits override the schedule that the compiler would choose. online_softmax=False keeps

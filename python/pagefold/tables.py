@@ -21,7 +21,9 @@ def rope_tables(positions, rotary_dim: int, theta: float = 10000.0) -> tuple[np.
         raise ValueError(f"theta: expects a number above 0, got {theta}")
     positions = np.arange(positions) if np.ndim(positions) == 0 else np.asarray(positions)
     if positions.ndim != 1 or positions.dtype.kind not in "iu":
-        raise ValueError(f"positions: expects a count or a list of integers, got {positions.dtype} {positions.shape}")
+        raise ValueError(
+            f"positions: expects a count or a list of integers, got {positions.dtype} {positions.shape}"
+        )
     frequencies = float(theta) ** (-np.arange(0, rotary_dim, 2, dtype=np.float64) / rotary_dim)
     angles = positions.astype(np.float64)[:, None] * frequencies
     return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)

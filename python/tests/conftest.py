@@ -18,14 +18,18 @@ def library():
     """Tests that compile and run take this; without the shared libraries they are skipped, saying so."""
     missing = [name for name in (_abi.COMPILER_LIBRARY,) if _abi.find_library(name) is None]
     if missing:
-        pytest.skip(f"{', '.join(missing)} not built (looked in {', '.join(map(str, _abi.library_directories()))})")
+        pytest.skip(
+            f"{', '.join(missing)} not built (looked in {', '.join(map(str, _abi.library_directories()))})"
+        )
 
 
 @pytest.fixture(scope="session")
 def runtime():
     """For tests that load artifacts and compile none."""
     if all(_abi.find_library(name) is None for name in (_abi.RUNTIME_LIBRARY, _abi.COMPILER_LIBRARY)):
-        pytest.skip(f"{_abi.RUNTIME_LIBRARY} not built (looked in {', '.join(map(str, _abi.library_directories()))})")
+        pytest.skip(
+            f"{_abi.RUNTIME_LIBRARY} not built (looked in {', '.join(map(str, _abi.library_directories()))})"
+        )
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,10 @@ import dataclasses
 import functools
 
 import numpy as np
+import pytest
+import reference
 
 import pagefold as pf
-import reference
 
 NAN = float("nan")
 
@@ -20,9 +21,7 @@ NAN = float("nan")
 def storage(dtype: str):
     """numpy's dtype of a storage type."""
     if dtype == "bf16":
-        import ml_dtypes
-
-        return ml_dtypes.bfloat16
+        return pytest.importorskip("ml_dtypes", reason="bf16 needs ml_dtypes").bfloat16
     return {"f32": np.float32, "f16": np.float16}[dtype]
 
 
@@ -67,16 +66,33 @@ class Config:
         return self.dim**-0.5
 
     def graph(self) -> pf.Graph:
-        with pf.Graph("attend", batch=self.batch, q_len=self.q_len, kv_len=self.kv_len, tokens=self.tokens) as g:
+        with pf.Graph(
+            "attend", batch=self.batch, q_len=self.q_len, kv_len=self.kv_len, tokens=self.tokens
+        ) as g:
             q = g.tokens("q", heads=self.heads, dim=self.dim, dtype=self.dtype)
-            options = {"rows": g.rows(), "scale": self.scale, "mask": _MASKS[self.mask[0]](*self.mask[1:]), "lse": True}
+            options = {
+                "rows": g.rows(),
+                "scale": self.scale,
+                "mask": _MASKS[self.mask[0]](*self.mask[1:]),
+                "lse": True,
+            }
             if self.page is None:
-                kv = [g.tokens("k", heads=self.kv_heads, dim=self.dim, dtype=self.dtype),
-                      g.tokens("v", heads=self.kv_heads, dim=self.dim_of_values, dtype=self.dtype)]
+                kv = [
+                    g.tokens("k", heads=self.kv_heads, dim=self.dim, dtype=self.dtype),
+                    g.tokens("v", heads=self.kv_heads, dim=self.dim_of_values, dtype=self.dtype),
+                ]
                 options["kv_rows"] = g.rows("kv_rows")
             else:
-                kv = [g.paged_kv("cache", heads=self.kv_heads, dim=self.dim, v_dim=self.dim_of_values,
-                                 dtype=self.dtype, page=self.page)]
+                kv = [
+                    g.paged_kv(
+                        "cache",
+                        heads=self.kv_heads,
+                        dim=self.dim,
+                        v_dim=self.dim_of_values,
+                        dtype=self.dtype,
+                        page=self.page,
+                    )
+                ]
             if self.score == ("alibi",):
                 slopes = g.tensor("slopes", self.heads)
                 options["score"] = lambda s, q, k, h: s - slopes[h] * (pf.position(q) - k)
@@ -85,11 +101,14 @@ class Config:
             if self.sinks:
                 options["sinks"] = g.tensor("sinks", self.heads)
             if self.bitmap:
-                options["bitmap"] = (g.tensor("bits", None, dtype="i8"), g.tensor("starts", None, dtype="i64"))
+                options["bitmap"] = (
+                    g.tensor("bits", None, dtype="i8"),
+                    g.tensor("starts", None, dtype="i64"),
+                )
             g.returns(*pf.attention(q, *kv, **options))
         return g
 
-    @functools.lru_cache(maxsize=None)
+    @functools.cache
     def compiled(self) -> pf.Module:
         return pf.compile(self.graph(), kv_tile=self.kv_tile, splits=self.splits)
 
@@ -117,8 +136,16 @@ class Batch:
             score = lambda s, r, q, k, p, h: s - float(slopes[h]) * (p - k)
         elif config.score is not None and config.score[1]:
             score = lambda s, r, q, k, p, h: config.score[1] * np.tanh(s / config.score[1])
-        return reference.attention(self.q, self.keys, self.values, self.rows, config.scale, score=score,
-                                   visible=visible or reference.mask(*config.mask), sinks=sinks)
+        return reference.attention(
+            self.q,
+            self.keys,
+            self.values,
+            self.rows,
+            config.scale,
+            score=score,
+            visible=visible or reference.mask(*config.mask),
+            sinks=sinks,
+        )
 
 
 def random_batch(rng, config: Config, q_lens, kv_lens, q_scale=1.0) -> Batch:
@@ -168,9 +195,14 @@ def run(config: Config, batch: Batch, cache=None, rng=None, **tensors):
     out = np.full((len(batch.q), config.heads, config.dim_of_values), NAN, storage(config.dtype))
     lse = np.full((len(batch.q), config.heads), NAN, np.float32)
     if config.page is None:
-        join = lambda parts, dim: np.concatenate([np.zeros((0, config.kv_heads, dim), storage(config.dtype)), *parts])
-        tensors |= {"k": join(batch.keys, config.dim), "v": join(batch.values, config.dim_of_values),
-                    "kv_rows": offsets(batch.lens)}
+        join = lambda parts, dim: np.concatenate(
+            [np.zeros((0, config.kv_heads, dim), storage(config.dtype)), *parts]
+        )
+        tensors |= {
+            "k": join(batch.keys, config.dim),
+            "v": join(batch.values, config.dim_of_values),
+            "kv_rows": offsets(batch.lens),
+        }
     else:
         tensors["cache"] = cache or paged(batch, config, rng or np.random.default_rng(0))
     config.compiled()(q=batch.q, rows=batch.rows, out=(out, lse), **tensors)

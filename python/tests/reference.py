@@ -38,7 +38,11 @@ def attention(query, keys, values, rows, scale, *, visible=None, score=None, sin
         q = slice(int(rows[r]), int(rows[r + 1]))
         n, length = q.stop - q.start, key.shape[0]
         index, k = np.arange(n)[:, None], np.arange(length)[None, :]
-        seen = np.ones((n, length), bool) if visible is None else np.broadcast_to(visible(r, index, k, n, length), (n, length))
+        seen = (
+            np.ones((n, length), bool)
+            if visible is None
+            else np.broadcast_to(visible(r, index, k, n, length), (n, length))
+        )
         largest = 0.0
         for h in range(heads):
             g = h // (heads // key.shape[1])
@@ -76,7 +80,9 @@ def merge(states):
         total = total + weight
         out = out + np.where(weight[..., None] > 0, weight[..., None] * state, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(total[..., None] > 0, out / total[..., None], 0.0), np.where(total > 0, top + np.log(total), -np.inf)
+        return np.where(total[..., None] > 0, out / total[..., None], 0.0), np.where(
+            total > 0, top + np.log(total), -np.inf
+        )
 
 
 def rope(x, positions, rotary_dim, theta, pairing="half_split"):
@@ -84,8 +90,11 @@ def rope(x, positions, rotary_dim, theta, pairing="half_split"):
     half = rotary_dim // 2
     angles = np.asarray(positions, np.float64)[:, None, None] * theta ** (-2.0 * np.arange(half) / rotary_dim)
     y = x.astype(np.float64)
-    first, second = (slice(0, half), slice(half, rotary_dim)) if pairing == "half_split" else (
-        slice(0, rotary_dim, 2), slice(1, rotary_dim, 2))
+    first, second = (
+        (slice(0, half), slice(half, rotary_dim))
+        if pairing == "half_split"
+        else (slice(0, rotary_dim, 2), slice(1, rotary_dim, 2))
+    )
     a, b = y[..., first].copy(), y[..., second].copy()
     y[..., first] = a * np.cos(angles) - b * np.sin(angles)
     y[..., second] = b * np.cos(angles) + a * np.sin(angles)
@@ -117,6 +126,7 @@ def mask(name, *sizes):
 
 # ---- Tolerances ------------------------------------------------------------------------------------
 
+
 def tolerance(dtype, kv_len, peak):
     """Allowed ||out - ref|| / ||ref|| of one request."""
     return {"f32": 1e-6 * (np.sqrt(kv_len) + peak), "f16": 1e-3, "bf16": 4e-3}[dtype]
@@ -135,12 +145,16 @@ def check(out, lse, expected, rows, kv_lens, dtype):
         bound = tolerance(dtype, max(kv_len, 1), expected.peak[r])
         assert np.isfinite(got).all(), f"request {r}: not finite"
         error, norm = np.linalg.norm(got - ref), np.linalg.norm(ref)
-        assert error <= bound * norm, f"request {r}: relative error {error / max(norm, 1e-300):.3g}, bound {bound:.3g}"
+        assert error <= bound * norm, (
+            f"request {r}: relative error {error / max(norm, 1e-300):.3g}, bound {bound:.3g}"
+        )
         # The RMS is that of the rows that see something: the others are exactly 0.
         if written := np.count_nonzero(ref.any(axis=-1)) * ref.shape[-1]:
             rms, rounding = norm / np.sqrt(written), ROUNDING[dtype] * np.abs(ref)
             worst = (np.abs(got - ref) - rounding).max()
-            assert worst <= 8 * bound * rms, f"request {r}: worst element off by {worst / max(rms, 1e-300):.3g} RMS"
+            assert worst <= 8 * bound * rms, (
+                f"request {r}: worst element off by {worst / max(rms, 1e-300):.3g} RMS"
+            )
         if lse is not None:
             check_lse(np.asarray(lse)[q], expected.lse[q], dtype, expected.peak[r], f"request {r}")
 

@@ -2,27 +2,35 @@
 #
 # Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-import math
 
 import numpy as np
 import pytest
+import reference
+from harness import NAN, Config, offsets, paged, random_batch
 
 import pagefold as pf
-import reference
-from harness import NAN, Config, offsets, paged, random_batch, storage
 
 pytestmark = pytest.mark.usefixtures("library")
 
 
-def layer(config: Config, page: int, rotary: int | None = None, pairing="half_split", positions=None) -> pf.Module:
+def layer(
+    config: Config, page: int, rotary: int | None = None, pairing="half_split", positions=None
+) -> pf.Module:
     """RoPE where asked for, append, attention; returns (out, rotated q)."""
     with pf.Graph("layer", batch=8, q_len=128, kv_len=2048, tokens=256) as g:
-        q, k, v = (g.tokens(name, heads=heads, dim=config.dim, dtype=config.dtype)
-                   for name, heads in (("q", config.heads), ("k", config.kv_heads), ("v", config.kv_heads)))
-        rows, cache = g.rows(), g.paged_kv("cache", heads=config.kv_heads, dim=config.dim, dtype=config.dtype, page=page)
+        q, k, v = (
+            g.tokens(name, heads=heads, dim=config.dim, dtype=config.dtype)
+            for name, heads in (("q", config.heads), ("k", config.kv_heads), ("v", config.kv_heads))
+        )
+        rows, cache = (
+            g.rows(),
+            g.paged_kv("cache", heads=config.kv_heads, dim=config.dim, dtype=config.dtype, page=page),
+        )
         if rotary:
             cos, sin = g.tensor("cos", None, rotary // 2), g.tensor("sin", None, rotary // 2)
-            where = {"positions": g.positions(dtype=positions)} if positions else {"rows": rows, "cache": cache}
+            where = (
+                {"positions": g.positions(dtype=positions)} if positions else {"rows": rows, "cache": cache}
+            )
             q, k = (pf.rope(x, cos, sin, pairing=pairing, **where) for x in (q, k))
         cache = pf.append(k, v, cache, rows=rows)
         out = pf.attention(q, cache, rows=rows, scale=config.scale, mask=pf.causal())
@@ -46,8 +54,22 @@ def test_A24_chunks_see_what_was_written_and_no_more():
         k, v = (pick(part[0], part[1][at : at + 1]) for part in (batch.keys, batch.values))
         cache.lens[:] = done + chunk, at + 1
         out = module(q=q, k=k, v=v, rows=rows, cache=cache)
-        reference.check(out[:chunk], None, reference.Result(expected.out[done : done + chunk], None, expected.peak), [0, chunk], [100], "f32")
-        reference.check(out[chunk:], None, reference.Result(expected.out[100 + step : 101 + step], None, [expected.peak[1]]), [0, 1], [54], "f32")
+        reference.check(
+            out[:chunk],
+            None,
+            reference.Result(expected.out[done : done + chunk], None, expected.peak),
+            [0, chunk],
+            [100],
+            "f32",
+        )
+        reference.check(
+            out[chunk:],
+            None,
+            reference.Result(expected.out[100 + step : 101 + step], None, [expected.peak[1]]),
+            [0, 1],
+            [54],
+            "f32",
+        )
         done += chunk
     for r, page in ((0, 0), (0, 6), (1, 3)):
         tokens = batch.keys[r][16 * page : 16 * page + 16]
@@ -83,13 +105,19 @@ def test_A45_rotations_at_any_position(rotary, pairing, theta, index, dtype):
     cos, sin = pf.rope_tables(np.array(POSITIONS), rotary, theta)
     positions = np.arange(9).astype({"i32": np.int32, "i64": np.int64}[index])
     k, v = batch.keys[0], batch.values[0]
-    _, q = layer(config, 16, rotary, pairing, index)(q=batch.q, k=k, v=v, rows=batch.rows, cache=cache, cos=cos, sin=sin, positions=positions)
+    _, q = layer(config, 16, rotary, pairing, index)(
+        q=batch.q, k=k, v=v, rows=batch.rows, cache=cache, cos=cos, sin=sin, positions=positions
+    )
     cached = cache.k_pages[cache.table[0, 0], :9]
     for got, given in ((q, batch.q), (cached, k)):
         assert got[..., rotary:].tobytes() == given[..., rotary:].tobytes()
         expected = reference.rope(given, POSITIONS, rotary, theta, pairing)
         ulp = {"f32": 2**-23, "bf16": 2**-7}[dtype]
-        slack = 2 * ulp * np.maximum(np.abs(expected), 2**-6) + np.array(POSITIONS)[:, None, None] * 2**-50 + 4 * 2**-23
+        slack = (
+            2 * ulp * np.maximum(np.abs(expected), 2**-6)
+            + np.array(POSITIONS)[:, None, None] * 2**-50
+            + 4 * 2**-23
+        )
         assert (np.abs(got.astype(np.float64) - expected) <= slack).all()
 
 
@@ -97,7 +125,9 @@ def test_A45_positions_from_the_cache():
     config, rng = Config(), np.random.default_rng(46)
     batch = random_batch(rng, config, [5, 1, 2], [5, 300, 17])
     cache = paged(batch, config, rng)
-    k, v = (np.concatenate([part[r][-n:] for r, n in enumerate([5, 1, 2])]) for part in (batch.keys, batch.values))
+    k, v = (
+        np.concatenate([part[r][-n:] for r, n in enumerate([5, 1, 2])]) for part in (batch.keys, batch.values)
+    )
     cos, sin = pf.rope_tables(400, 64)
     _, q = layer(config, 16, 64)(q=batch.q, k=k, v=v, rows=batch.rows, cache=cache, cos=cos, sin=sin)
     positions = [0, 1, 2, 3, 4, 299, 15, 16]
@@ -111,5 +141,12 @@ def test_A45_a_position_past_the_table_is_an_error_of_its_request():
     batch = random_batch(rng, config, [1, 1], [5, 40])
     cos, sin = pf.rope_tables(20, 64)
     with pytest.raises(pf.PagefoldError, match="request 1"):
-        layer(config, 16, 64)(q=batch.q, k=batch.keys[0][:2], v=batch.values[0][:2], rows=batch.rows,
-                              cache=paged(batch, config, rng), cos=cos, sin=sin)
+        layer(config, 16, 64)(
+            q=batch.q,
+            k=batch.keys[0][:2],
+            v=batch.values[0][:2],
+            rows=batch.rows,
+            cache=paged(batch, config, rng),
+            cos=cos,
+            sin=sin,
+        )

@@ -6,10 +6,10 @@ import sys
 
 import numpy as np
 import pytest
-
-import pagefold as pf
 import reference
 from harness import Config, paged, random_batch, run, storage
+
+import pagefold as pf
 
 pytestmark = pytest.mark.usefixtures("library")
 
@@ -46,7 +46,13 @@ def test_A16_slices_of_a_fused_projection_give_the_same_bits():
     views = config.compiled()(q=q, k=k, v=v, rows=rows, kv_rows=rows)
     copies = config.compiled()(q=q.copy(), k=k.copy(), v=v.copy(), rows=rows, kv_rows=rows)
     assert views[0].tobytes() == copies[0].tobytes() and views[1].tobytes() == copies[1].tobytes()
-    reference.check(*views, reference.attention(q, [k], [v], rows, config.scale, visible=reference.mask("causal")), rows, [300], "f32")
+    reference.check(
+        *views,
+        reference.attention(q, [k], [v], rows, config.scale, visible=reference.mask("causal")),
+        rows,
+        [300],
+        "f32",
+    )
 
 
 def test_A16_the_upper_half_of_wider_heads(call):
@@ -78,15 +84,25 @@ def test_A16_results_go_into_strided_arrays(call):
     wide, lse = np.full((4, 8, 80), 7.0, np.float32), np.full((4, 16), 7.0, np.float32)
     returned = config.compiled()(**arguments, out=(wide[..., 8:72], lse[:, 4:12]))
     assert np.array_equal(returned[0], expected[0]) and np.array_equal(returned[1], expected[1])
-    assert (wide[..., :8] == 7).all() and (wide[..., 72:] == 7).all() and (np.delete(lse, range(4, 12), 1) == 7).all()
+    assert (
+        (wide[..., :8] == 7).all()
+        and (wide[..., 72:] == 7).all()
+        and (np.delete(lse, range(4, 12), 1) == 7).all()
+    )
 
 
-@pytest.mark.parametrize("break_it, message", [
-    (lambda q: q[..., ::2].repeat(2, -1)[..., ::2].repeat(1, 0), "q: expects shape"),
-    (lambda q: np.asfortranarray(q), "q: expects a contiguous innermost dimension"),
-    (lambda q: np.frombuffer(b"\0" + q.tobytes(), np.uint8)[1:].view(np.float32).reshape(q.shape), "q: expects strides and address"),
-    (lambda q: q.astype(q.dtype.newbyteorder()), "q: expects the machine's byte order"),
-])
+@pytest.mark.parametrize(
+    "break_it, message",
+    [
+        (lambda q: q[..., ::2].repeat(2, -1)[..., ::2].repeat(1, 0), "q: expects shape"),
+        (lambda q: np.asfortranarray(q), "q: expects a contiguous innermost dimension"),
+        (
+            lambda q: np.frombuffer(b"\0" + q.tobytes(), np.uint8)[1:].view(np.float32).reshape(q.shape),
+            "q: expects strides and address",
+        ),
+        (lambda q: q.astype(q.dtype.newbyteorder()), "q: expects the machine's byte order"),
+    ],
+)
 def test_A16_views_that_cannot_be_read_are_refused(call, break_it, message):
     config, _, arguments = call
     with pytest.raises(ValueError, match=message):
@@ -99,7 +115,12 @@ def test_arrays_come_through_dlpack_without_a_copy(call):
     wrapped = pf.PagedKV(*map(ThroughDLPack, (cache.k_pages, cache.v_pages, cache.table, cache.lens)))
     out = np.zeros((4, 8, 64), np.float32), np.zeros((4, 8), np.float32)
     expected = config.compiled()(**arguments)
-    config.compiled()(q=ThroughDLPack(arguments["q"]), rows=ThroughDLPack(arguments["rows"]), cache=wrapped, out=tuple(map(ThroughDLPack, out)))
+    config.compiled()(
+        q=ThroughDLPack(arguments["q"]),
+        rows=ThroughDLPack(arguments["rows"]),
+        cache=wrapped,
+        out=tuple(map(ThroughDLPack, out)),
+    )
     assert np.array_equal(out[0], expected[0]) and np.array_equal(out[1], expected[1])
     before = sys.getrefcount(arguments["q"])
     for _ in range(10):
@@ -121,14 +142,20 @@ def test_torch_tensors_come_through_dlpack(call):
 
 
 @pytest.mark.parametrize("part", ["rows", "cache.table", "cache.lens"])
-@pytest.mark.parametrize("change, message", [
-    (lambda array: array.astype(np.int64), "expects dtype i32, got i64"),
-    (lambda array: array.astype(np.float32), "expects dtype i32, got f32"),
-    (lambda array: np.repeat(array, 2, axis=-1)[..., ::2], "expects a contiguous innermost dimension"),
-    (lambda array: array[None], "expects shape"),
-    (lambda array: ThroughDLPack(array, device=(2, 1)), "expects host memory, got DLPack device type 2, id 1"),
-    (lambda array: array.tolist(), "expects an array"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda array: array.astype(np.int64), "expects dtype i32, got i64"),
+        (lambda array: array.astype(np.float32), "expects dtype i32, got f32"),
+        (lambda array: np.repeat(array, 2, axis=-1)[..., ::2], "expects a contiguous innermost dimension"),
+        (lambda array: array[None], "expects shape"),
+        (
+            lambda array: ThroughDLPack(array, device=(2, 1)),
+            "expects host memory, got DLPack device type 2, id 1",
+        ),
+        (lambda array: array.tolist(), "expects an array"),
+    ],
+)
 def test_A18_metadata_of_a_wrong_kind_is_refused_by_name(call, part, change, message):
     config, _, arguments = call
     if part == "rows":
@@ -144,11 +171,17 @@ def test_A18_a_cache_of_another_dtype_is_refused():
     for dtype, other in (("bf16", "f16"), ("f16", "bf16"), ("bf16", "f32"), ("f32", "f16")):
         config, given = Config(dtype=dtype), Config(dtype=other)
         batch = random_batch(np.random.default_rng(18), config, [1], [20])
-        cache = paged(random_batch(np.random.default_rng(18), given, [1], [20]), given, np.random.default_rng(1))
+        cache = paged(
+            random_batch(np.random.default_rng(18), given, [1], [20]), given, np.random.default_rng(1)
+        )
         with pytest.raises(ValueError, match=f"cache.k_pages: expects dtype {dtype}, got {other}"):
             run(config, batch, cache=cache)
         with pytest.raises(ValueError, match=f"q: expects dtype {dtype}, got {other}"):
-            config.compiled()(q=batch.q.astype(storage(other)), rows=batch.rows, cache=paged(batch, config, np.random.default_rng(1)))
+            config.compiled()(
+                q=batch.q.astype(storage(other)),
+                rows=batch.rows,
+                cache=paged(batch, config, np.random.default_rng(1)),
+            )
 
 
 def test_A18_bf16_comes_as_bits_where_numpy_has_no_such_type():
@@ -156,21 +189,29 @@ def test_A18_bf16_comes_as_bits_where_numpy_has_no_such_type():
     batch = random_batch(np.random.default_rng(18), config, [1, 2], [20, 3])
     cache = paged(batch, config, np.random.default_rng(1))
     expected = config.compiled()(q=batch.q, rows=batch.rows, cache=cache)
-    bits = pf.PagedKV(cache.k_pages.view(np.uint16), cache.v_pages.view(np.uint16), cache.table, cache.lens, dtype="bf16")
+    bits = pf.PagedKV(
+        cache.k_pages.view(np.uint16), cache.v_pages.view(np.uint16), cache.table, cache.lens, dtype="bf16"
+    )
     out = np.zeros(expected[0].shape, np.uint16), np.zeros(expected[1].shape, np.float32)
     config.compiled()(q=pf.as_tensor(batch.q.view(np.uint16), "bf16"), rows=batch.rows, cache=bits, out=out)
     assert out[0].tobytes() == expected[0].tobytes()
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"q": np.zeros((4, 8, 32), np.float32)}, r"q: expects shape \[.*8, 64\], got \[4, 8, 32\]"),
-    ({"q": np.zeros((4, 512), np.float32)}, "q: expects shape"),
-    ({"cache": np.zeros(3)}, "cache: expects a PagedKV, got ndarray"),
-    ({"rows": np.zeros(4, np.int32)}, "expects|got"),
-    ({"out": np.zeros((4, 8, 64), np.float32)}, "out: expects 2 arrays, got 1"),
-    ({"out": (np.zeros((3, 8, 64), np.float32), np.zeros((4, 8), np.float32))}, r"out\[0\]: expects"),
-    ({"out": (np.zeros((4, 8, 64), np.float16), np.zeros((4, 8), np.float32))}, r"out\[0\]: expects dtype f32, got f16"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"q": np.zeros((4, 8, 32), np.float32)}, r"q: expects shape \[.*8, 64\], got \[4, 8, 32\]"),
+        ({"q": np.zeros((4, 512), np.float32)}, "q: expects shape"),
+        ({"cache": np.zeros(3)}, "cache: expects a PagedKV, got ndarray"),
+        ({"rows": np.zeros(4, np.int32)}, "expects|got"),
+        ({"out": np.zeros((4, 8, 64), np.float32)}, "out: expects 2 arrays, got 1"),
+        ({"out": (np.zeros((3, 8, 64), np.float32), np.zeros((4, 8), np.float32))}, r"out\[0\]: expects"),
+        (
+            {"out": (np.zeros((4, 8, 64), np.float16), np.zeros((4, 8), np.float32))},
+            r"out\[0\]: expects dtype f32, got f16",
+        ),
+    ],
+)
 def test_A18_arguments_that_do_not_fit_are_refused_by_name(call, change, message):
     config, _, arguments = call
     with pytest.raises(ValueError, match=message):
@@ -191,17 +232,29 @@ def test_arguments_are_bound_by_position_or_by_name(call):
     assert [parameter.name for parameter in module.function().parameters] == ["q", "rows", "cache"]
     expected = module(**arguments)
     assert np.array_equal(module(*arguments.values())[0], expected[0])
-    assert np.array_equal(module(arguments["q"], cache=arguments["cache"], rows=arguments["rows"])[0], expected[0])
-    for args, kwargs, message in [((), {"q": 0}, "missing rows, cache"), ((0,), {"q": 0}, "q: given twice"),
-                                  ((), {"x": 0}, "x: no such argument"), ((0, 0, 0, 0), {}, "expects 3 arguments, got 4")]:
+    assert np.array_equal(
+        module(arguments["q"], cache=arguments["cache"], rows=arguments["rows"])[0], expected[0]
+    )
+    for args, kwargs, message in [
+        ((), {"q": 0}, "missing rows, cache"),
+        ((0,), {"q": 0}, "q: given twice"),
+        ((), {"x": 0}, "x: no such argument"),
+        ((0, 0, 0, 0), {}, "expects 3 arguments, got 4"),
+    ]:
         with pytest.raises(TypeError, match=message):
             module(*args, **kwargs)
 
 
-@pytest.mark.parametrize("field, value, message", [
-    ("rows", [0, 5, 4], "request"), ("rows", [0, 3, 9], "request"), ("lens", [20, -1], "request 1"), ("lens", [20, 5000], "request 1"),
-    ("lens", [20, 160], "request 1"),
-])
+@pytest.mark.parametrize(
+    "field, value, message",
+    [
+        ("rows", [0, 5, 4], "request"),
+        ("rows", [0, 3, 9], "request"),
+        ("lens", [20, -1], "request 1"),
+        ("lens", [20, 5000], "request 1"),
+        ("lens", [20, 160], "request 1"),
+    ],
+)
 def test_A44_lengths_and_offsets_that_break_the_contract_name_their_request(call, field, value, message):
     config, _, arguments = call
     if field == "rows":
@@ -262,14 +315,30 @@ def test_scalars_are_numbers():
     with pf.Graph("capped", batch=1, q_len=1, kv_len=64) as g:
         q, rows, cache = g.tokens("q", heads=1, dim=8), g.rows(), g.paged_kv("cache", heads=1, dim=8)
         cap, size = g.scalar("cap"), g.scalar("size", "i32")
-        g.returns(pf.attention(q, cache, rows=rows, scale=1.0, score=lambda s, q, k, h: pf.soft_cap(s, cap),
-                               mask=pf.causal() & pf.window(pf.sym("w", at_least=1)), symbols={"w": size}))
+        g.returns(
+            pf.attention(
+                q,
+                cache,
+                rows=rows,
+                scale=1.0,
+                score=lambda s, q, k, h: pf.soft_cap(s, cap),
+                mask=pf.causal() & pf.window(pf.sym("w", at_least=1)),
+                symbols={"w": size},
+            )
+        )
     module, config = pf.compile(g), Config(heads=1, kv_heads=1, dim=8)
     batch = random_batch(np.random.default_rng(3), config, [1], [40])
     arguments = {"q": batch.q, "rows": batch.rows, "cache": paged(batch, config, np.random.default_rng(3))}
     got = module(**arguments, cap=2.0, size=7)
-    expected = reference.attention(batch.q, batch.keys, batch.values, batch.rows, 1.0, visible=reference.mask("window", 7),
-                                   score=lambda s, *_: 2 * np.tanh(s / 2))
+    expected = reference.attention(
+        batch.q,
+        batch.keys,
+        batch.values,
+        batch.rows,
+        1.0,
+        visible=reference.mask("window", 7),
+        score=lambda s, *_: 2 * np.tanh(s / 2),
+    )
     assert np.abs(got - expected.out).max() < 1e-5
     with pytest.raises(ValueError, match="size: expects an integer of 32 bits, got 1.5"):
         module(**arguments, cap=2.0, size=1.5)

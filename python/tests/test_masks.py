@@ -10,7 +10,6 @@ import pytest
 import pagefold as pf
 from pagefold.masks import k, kv_len, q, q_len, sym
 
-
 TEXTS = [
     (pf.no_mask(), "none"),
     (pf.causal() & pf.window(4096), "causal and window(4096)"),
@@ -47,20 +46,23 @@ def test_pagefold_opt_parses_masks(opt, mask, text):
     assert parsed.returncode == 0, parsed.stderr
 
 
-@pytest.mark.parametrize("make, error", [
-    (lambda: pf.window(0), ValueError),
-    (lambda: pf.window(-1), ValueError),
-    (lambda: pf.chunked(sym("c")), TypeError),
-    (lambda: q * k, TypeError),
-    (lambda: q // 0, ValueError),
-    (lambda: q < 1.5, TypeError),
-    (lambda: 0 <= k < 4, TypeError),
-    (lambda: pf.causal() and pf.window(4), TypeError),
-    (lambda: pf.causal() & (k + 1), TypeError),
-    (lambda: sym("q_len"), ValueError),
-    (lambda: sym("a b"), ValueError),
-    (lambda: (k < sym("w", at_least=1)) & (k < sym("w", at_least=2)), ValueError),
-])
+@pytest.mark.parametrize(
+    "make, error",
+    [
+        (lambda: pf.window(0), ValueError),
+        (lambda: pf.window(-1), ValueError),
+        (lambda: pf.chunked(sym("c")), TypeError),
+        (lambda: q * k, TypeError),
+        (lambda: q // 0, ValueError),
+        (lambda: q < 1.5, TypeError),
+        (lambda: 0 <= k < 4, TypeError),
+        (lambda: pf.causal() and pf.window(4), TypeError),
+        (lambda: pf.causal() & (k + 1), TypeError),
+        (lambda: sym("q_len"), ValueError),
+        (lambda: sym("a b"), ValueError),
+        (lambda: (k < sym("w", at_least=1)) & (k < sym("w", at_least=2)), ValueError),
+    ],
+)
 def test_what_is_not_a_mask_is_refused(make, error):
     with pytest.raises(error):
         make()
@@ -72,10 +74,10 @@ def test_A23_packed_bits_run_on_between_requests():
     masks = [rng.random(shape) < 0.5 for shape in shapes]
     bits, starts = pf.pack_mask(masks, np.array([0, 3, 8, 9], np.int32), np.array([7, 11, 9], np.int32))
     assert starts.tolist() == [0, 21, 76] and bits.dtype == np.uint8 and bits.size == 11
-    for mask, start, (q_len, kv_len) in zip(masks, starts, shapes):
-        for row in range(q_len):
-            for key in range(kv_len):
-                bit = int(start) + row * kv_len + key
+    for mask, start, (height, width) in zip(masks, starts, shapes):
+        for row in range(height):
+            for key in range(width):
+                bit = int(start) + row * width + key
                 assert bool(bits[bit // 8] >> (bit % 8) & 1) == mask[row, key]
 
 

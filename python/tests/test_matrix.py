@@ -12,10 +12,10 @@ import os
 
 import numpy as np
 import pytest
-
-import pagefold as pf
 import reference
 from harness import NAN, Config, paged, random_batch, run_and_check
+
+import pagefold as pf
 
 pytestmark = pytest.mark.usefixtures("library")
 
@@ -23,8 +23,18 @@ SEED = int(os.environ.get("PAGEFOLD_MATRIX_SEED", "20"))
 GRAPHS = int(os.environ.get("PAGEFOLD_MATRIX_GRAPHS", "48"))
 CALLS = 6
 
-MASKS = [("none",), ("causal",), ("causal",), ("window", 1), ("window", 7), ("window", 100), ("prefix", 33),
-         ("causal_or_prefix", 20), ("sink_window", 4, 16), ("chunked", 32)]
+MASKS = [
+    ("none",),
+    ("causal",),
+    ("causal",),
+    ("window", 1),
+    ("window", 7),
+    ("window", 100),
+    ("prefix", 33),
+    ("causal_or_prefix", 20),
+    ("sink_window", 4, 16),
+    ("chunked", 32),
+]
 
 
 def random_config(rng) -> Config:
@@ -43,7 +53,10 @@ def random_config(rng) -> Config:
         score=pick(None, None, ("cap", 20.0), ("alibi",)),
         sinks=bool(rng.random() < 0.3),
         bitmap=bool(rng.random() < 0.2),
-        batch=8, q_len=48, kv_len=700, tokens=None,
+        batch=8,
+        q_len=48,
+        kv_len=700,
+        tokens=None,
         kv_tile=pick(None, None, 16, 64, 256),
         splits=pick(None, None, 1, 3, 8),
     )
@@ -75,7 +88,14 @@ def test_matrix(seed):
             arguments["bits"], arguments["starts"] = pf.pack_mask(masks, batch.rows, batch.lens)
         if config.page is not None:
             layout = ("nhd", "hnd", "interleaved")[rng.integers(3)]
-            arguments["cache"] = paged(batch, config, rng, layout, fill=NAN, spare=int(rng.choice([-1, 2**31 - 1, 0])))
-        run_and_check(config, batch, visible=visible, **arguments,
-                      sinks=rng.standard_normal(config.heads, np.float32) if config.sinks else None,
-                      slopes=pf.alibi_slopes(config.heads) if config.score == ("alibi",) else None)
+            arguments["cache"] = paged(
+                batch, config, rng, layout, fill=NAN, spare=int(rng.choice([-1, 2**31 - 1, 0]))
+            )
+        run_and_check(
+            config,
+            batch,
+            visible=visible,
+            **arguments,
+            sinks=rng.standard_normal(config.heads, np.float32) if config.sinks else None,
+            slopes=pf.alibi_slopes(config.heads) if config.score == ("alibi",) else None,
+        )

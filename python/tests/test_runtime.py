@@ -48,22 +48,40 @@ def artifact(runtime, tmp_path_factory):
         pytest.skip("no C compiler for the hand-made kernel")
     directory = tmp_path_factory.mktemp("artifact")
     (directory / "kernel.c").write_text(KERNEL)
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "kernel.c", "-o", "kernel.so"], cwd=directory, check=True)
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-O1", "kernel.c", "-o", "kernel.so"], cwd=directory, check=True
+    )
     code = (directory / "kernel.so").read_bytes()
     pages = ["cache.pages", 4, 2, 8]
     function = {
-        "name": "scale", "bounds": {"batch": 3, "q_len": 4, "kv_len": 16, "tokens": 8},
-        "args": [argument("q", "f32", ["tokens", 2, 8]),
-                 argument("cache.k_pages", "f32", pages), argument("cache.v_pages", "f32", pages, "readwrite"),
-                 argument("cache.table", "i32", ["batch", "cache.width"]), argument("cache.lens", "i32", ["batch"]),
-                 argument("factor", "f32", [], scalar=True),
-                 argument("out0", "f32", ["tokens", 2, 8], "write"), argument("out1", "i32", ["batch"], "write")],
-        "workspace": {"size": 64, "init": [{"offset": 0, "size": 64, "byte": 0}]}, "scratch": 0, "error_word": 0,
-        "counters": None, "kernels": [{"symbol": "scale_k0", "workers": "one"}],
+        "name": "scale",
+        "bounds": {"batch": 3, "q_len": 4, "kv_len": 16, "tokens": 8},
+        "args": [
+            argument("q", "f32", ["tokens", 2, 8]),
+            argument("cache.k_pages", "f32", pages),
+            argument("cache.v_pages", "f32", pages, "readwrite"),
+            argument("cache.table", "i32", ["batch", "cache.width"]),
+            argument("cache.lens", "i32", ["batch"]),
+            argument("factor", "f32", [], scalar=True),
+            argument("out0", "f32", ["tokens", 2, 8], "write"),
+            argument("out1", "i32", ["batch"], "write"),
+        ],
+        "workspace": {"size": 64, "init": [{"offset": 0, "size": 64, "byte": 0}]},
+        "scratch": 0,
+        "error_word": 0,
+        "counters": None,
+        "kernels": [{"symbol": "scale_k0", "workers": "one"}],
     }
     target = {"kind": "host", "triple": "x86_64-unknown-linux-gnu", "cpu": "x86-64", "features": []}
-    plan = json.dumps({"version": 1, "compiler": "by hand", "target": target, "functions": [function],
-                       "code": [{"kind": "elf-shared", "offset": 0, "size": len(code)}]}).encode()
+    plan = json.dumps(
+        {
+            "version": 1,
+            "compiler": "by hand",
+            "target": target,
+            "functions": [function],
+            "code": [{"kind": "elf-shared", "offset": 0, "size": len(code)}],
+        }
+    ).encode()
     head = b"PAGEFOLD" + struct.pack("<II", 1, len(plan)) + plan
     body = head + b"\0" * (-len(head) % 64) + code
     return body + struct.pack("<Q", fnv1a(body))
@@ -94,22 +112,36 @@ def test_results_are_allocated_and_filled(call):
 def test_A16_strides_of_arguments_and_results_are_kept(call):
     module, arguments = call
     q, cache = arguments["q"], arguments["cache"]
-    wide, out, ids = np.full((6, 5, 20), 9.0, np.float32), np.full((6, 4, 9), 7.0, np.float32), np.zeros(2, np.int32)
+    wide, out, ids = (
+        np.full((6, 5, 20), 9.0, np.float32),
+        np.full((6, 4, 9), 7.0, np.float32),
+        np.zeros(2, np.int32),
+    )
     wide[:, 1:3, 3:11] = q
-    swapped = pf.PagedKV(*(pages.swapaxes(1, 2).copy() for pages in (cache.k_pages, cache.v_pages)), cache.table,
-                         cache.lens, "hnd")
+    swapped = pf.PagedKV(
+        *(pages.swapaxes(1, 2).copy() for pages in (cache.k_pages, cache.v_pages)),
+        cache.table,
+        cache.lens,
+        "hnd",
+    )
     module(q=wide[:, 1:3, 3:11], cache=swapped, factor=2.5, out=(out[:, 2:, 1:], ids))
     assert np.array_equal(out[:, 2:, 1:], np.float32(2.5) * q) and ids.tolist() == [13, 11]
     assert (out[:, :2] == 7).all() and (out[..., 0] == 7).all()
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"q": np.zeros((6, 2, 8), np.float16)}, "q: expects dtype f32, got f16"),
-    ({"q": np.zeros((6, 2, 9), np.float32)}, r"q: expects shape \[tokens, 2, 8\], got \[6, 2, 9\]"),
-    ({"q": np.zeros((9, 2, 8), np.float32)}, "q: expects at most 8 tokens, the graph's bound, got 9"),
-    ({"factor": "2"}, "factor: expects an array"),
-    ({"out": (np.zeros((5, 2, 8), np.float32), np.zeros(2, np.int32))}, r"out\[0\]: expects tokens = 6 as q has it"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"q": np.zeros((6, 2, 8), np.float16)}, "q: expects dtype f32, got f16"),
+        ({"q": np.zeros((6, 2, 9), np.float32)}, r"q: expects shape \[tokens, 2, 8\], got \[6, 2, 9\]"),
+        ({"q": np.zeros((9, 2, 8), np.float32)}, "q: expects at most 8 tokens, the graph's bound, got 9"),
+        ({"factor": "2"}, "factor: expects an array"),
+        (
+            {"out": (np.zeros((5, 2, 8), np.float32), np.zeros(2, np.int32))},
+            r"out\[0\]: expects tokens = 6 as q has it",
+        ),
+    ],
+)
 def test_A18_what_does_not_fit_is_refused_by_name(call, change, message):
     module, arguments = call
     with pytest.raises(ValueError, match=message):
@@ -134,10 +166,14 @@ def test_pages_that_are_written_must_be_writable(call):
 
 def test_what_only_the_runtime_refuses_is_a_value_error_too(call):
     module, arguments = call
-    rows_on_top_of_each_other = np.lib.stride_tricks.as_strided(np.zeros(16, np.float32), (6, 2, 8), (0, 32, 4))
+    rows_on_top_of_each_other = np.lib.stride_tricks.as_strided(
+        np.zeros(16, np.float32), (6, 2, 8), (0, 32, 4)
+    )
     with pytest.raises(ValueError, match="stride 0") as caught:
         module(**arguments, out=(rows_on_top_of_each_other, np.zeros(2, np.int32)))
-    assert isinstance(caught.value, pf.PagefoldError) and caught.value.code == pf.PagefoldError.INVALID_ARGUMENT
+    assert (
+        isinstance(caught.value, pf.PagefoldError) and caught.value.code == pf.PagefoldError.INVALID_ARGUMENT
+    )
 
 
 def test_a_module_goes_through_a_file(call, tmp_path):
@@ -165,8 +201,12 @@ def test_loading_brings_no_llvm(artifact, tmp_path):
         cache = pf.PagedKV(pages, pages, np.zeros((1, 1), np.int32), np.ones(1, np.int32))
         pf.load({str(tmp_path / "scale.pagefold")!r})(q=np.zeros((1, 2, 8), np.float32), cache=cache, factor=1.0)
         print(sorted({{line.split()[-1].rpartition("/")[2] for line in open("/proc/self/maps") if ".so" in line}}))"""
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     assert ran.returncode == 0, ran.stderr
     assert "libpagefold_runtime.so" in ran.stdout
     assert not any(name in ran.stdout for name in ("libLLVM", "libMLIR", "'libpagefold.so'"))

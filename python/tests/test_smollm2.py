@@ -39,7 +39,10 @@ def reference(example):
 
 def test_tokens_go_back_to_their_text(example):
     _, weights = example
-    for text in ("Hello, world! 2024 naïve façade — 東京 🙂\n  two  spaces", "<|im_start|>user\nHi<|im_end|>\n"):
+    for text in (
+        "Hello, world! 2024 naïve façade — 東京 🙂\n  two  spaces",
+        "<|im_start|>user\nHi<|im_end|>\n",
+    ):
         tokens = weights.tokenizer.encode(text).ids
         assert weights.tokenizer.decode(tokens, skip_special_tokens=False) == text
     assert len(weights.tokenizer.encode("2024").ids) == 4  # digits one by one

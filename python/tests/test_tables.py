@@ -35,7 +35,9 @@ def test_A45_angles_stay_exact_at_large_positions(theta):
             assert abs(cos[row, j] - math.cos(angle)) <= slack and abs(sin[row, j] - math.sin(angle)) <= slack
 
 
-@pytest.mark.parametrize("arguments", [(4, 3), (4, 0), (4, 8, 0.0), (np.zeros((2, 2), int), 8), (np.zeros(3), 8)])
+@pytest.mark.parametrize(
+    "arguments", [(4, 3), (4, 0), (4, 8, 0.0), (np.zeros((2, 2), int), 8), (np.zeros(3), 8)]
+)
 def test_A45_tables_that_make_no_sense_are_refused(arguments):
     with pytest.raises(ValueError):
         pf.rope_tables(*arguments)

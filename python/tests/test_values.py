@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
+import reference
+from harness import NAN, Batch, Config, offsets, paged, random_batch, run, run_and_check
 
 import pagefold as pf
-import reference
-from harness import NAN, Batch, Config, offsets, paged, random_batch, run, run_and_check, storage
 
 pytestmark = pytest.mark.usefixtures("library")
 
@@ -28,8 +28,10 @@ def test_A01_slots_of_no_request_never_reach_a_result(dtype, page, q_len):
     config = Config(dim=128, dtype=dtype, page=page)
     kv_lens = [13, 1, 64, 65, 127]
     batch = random_batch(seeded("A01", dtype, page), config, [min(q_len, n) for n in kv_lens], kv_lens)
-    results = [run_and_check(config, batch, cache=paged(batch, config, seeded("pages"), fill=fill))
-               for fill in (0.0, NAN, math.inf, -math.inf)]
+    results = [
+        run_and_check(config, batch, cache=paged(batch, config, seeded("pages"), fill=fill))
+        for fill in (0.0, NAN, math.inf, -math.inf)
+    ]
     for out, lse in results[1:]:
         assert out.tobytes() == results[0][0].tobytes() and lse.tobytes() == results[0][1].tobytes()
 
@@ -57,7 +59,9 @@ def test_A04_rows_of_a_bitmap_with_nothing_visible():
     masks = [rng.random((9, 70)) < 0.5, np.zeros((64, 70), bool)]
     masks[0][[0, 4, 8]] = False
     bits, starts = pf.pack_mask(masks, batch.rows, batch.lens)
-    out, lse = run_and_check(config, batch, visible=lambda r, q, k, q_len, kv_len: masks[r][q, k], bits=bits, starts=starts)
+    out, lse = run_and_check(
+        config, batch, visible=lambda r, q, k, q_len, kv_len: masks[r][q, k], bits=bits, starts=starts
+    )
     empty = [0, 4, 8, *range(9, 73)]
     assert (out[empty] == 0).all() and (lse[empty] == -np.inf).all()
 
@@ -67,17 +71,31 @@ def test_A04_an_additive_bias_removes_keys_only_where_it_is_infinite(bias):
     with pf.Graph("biased", batch=1, q_len=9, kv_len=70) as g:
         q, rows, cache = g.tokens("q", heads=4, dim=64), g.rows(), g.paged_kv("cache", heads=4, dim=64)
         table = g.tensor("table", 9)
-        g.returns(*pf.attention(q, cache, rows=rows, scale=0.125, lse=True, score=lambda s, q, k, h: s + table[q]))
+        g.returns(
+            *pf.attention(q, cache, rows=rows, scale=0.125, lse=True, score=lambda s, q, k, h: s + table[q])
+        )
     config = Config(heads=4, kv_heads=4)
     batch = random_batch(seeded("A04b"), config, [9], [70])
     table = np.zeros(9, np.float32)
     table[[0, 4, 8]] = bias
     out, lse = pf.compile(g)(q=batch.q, rows=batch.rows, cache=paged(batch, config, seeded("p")), table=table)
-    expected = reference.attention(batch.q, batch.keys, batch.values, batch.rows, 0.125,
-                                   score=lambda s, r, q, k, p, h: s.astype(np.float32) + table[q])
+    expected = reference.attention(
+        batch.q,
+        batch.keys,
+        batch.values,
+        batch.rows,
+        0.125,
+        score=lambda s, r, q, k, p, h: s.astype(np.float32) + table[q],
+    )
     others = [1, 2, 3, 5, 6, 7]
-    reference.check(out[others], lse[others], reference.Result(expected.out[others], expected.lse[others], [8.0]),
-                    [0, 6], [70], "f32")
+    reference.check(
+        out[others],
+        lse[others],
+        reference.Result(expected.out[others], expected.lse[others], [8.0]),
+        [0, 6],
+        [70],
+        "f32",
+    )
     if bias == -math.inf:
         assert (out[[0, 4, 8]] == 0).all() and (lse[[0, 4, 8]] == -np.inf).all()
     else:
@@ -121,14 +139,17 @@ def test_A06_a_merge_with_an_empty_state_is_the_other_state():
 
 
 @pytest.mark.parametrize("page", [None, 16])
-@pytest.mark.parametrize("q_lens, kv_lens", [
-    ([0, 1, 0, 1], [3, 3, 5, 5]),
-    ([0, 0, 5, 0], [7, 0, 9, 3]),
-    ([0, 0, 0, 0], [3, 0, 2, 1]),
-    ([], []),
-    ([1, 2, 1], [0, 0, 0]),
-    ([0, 2], [4, 4]),  # as many tokens as requests, and no decode
-])
+@pytest.mark.parametrize(
+    "q_lens, kv_lens",
+    [
+        ([0, 1, 0, 1], [3, 3, 5, 5]),
+        ([0, 0, 5, 0], [7, 0, 9, 3]),
+        ([0, 0, 0, 0], [3, 0, 2, 1]),
+        ([], []),
+        ([1, 2, 1], [0, 0, 0]),
+        ([0, 2], [4, 4]),  # as many tokens as requests, and no decode
+    ],
+)
 def test_A07_requests_without_rows_and_calls_without_work(q_lens, kv_lens, page):
     config = Config(heads=9, kv_heads=3, page=page)
     batch = random_batch(seeded("A07"), config, q_lens, kv_lens)
@@ -136,9 +157,15 @@ def test_A07_requests_without_rows_and_calls_without_work(q_lens, kv_lens, page)
     lse = np.full((len(batch.q), 9), NAN, np.float32)
     out = guarded[4 : 4 + len(batch.q)]
     run_and_check(config, batch)
-    tensors = {"cache": paged(batch, config, seeded("p"))} if page else {
-        "k": np.concatenate([np.zeros((0, 3, 64), np.float32), *batch.keys]), "kv_rows": offsets(batch.lens),
-        "v": np.concatenate([np.zeros((0, 3, 64), np.float32), *batch.values])}
+    tensors = (
+        {"cache": paged(batch, config, seeded("p"))}
+        if page
+        else {
+            "k": np.concatenate([np.zeros((0, 3, 64), np.float32), *batch.keys]),
+            "kv_rows": offsets(batch.lens),
+            "v": np.concatenate([np.zeros((0, 3, 64), np.float32), *batch.values]),
+        }
+    )
     config.compiled()(q=batch.q, rows=batch.rows, out=(out, lse), **tensors)
     assert (guarded[:4] == 7).all() and (guarded[4 + len(batch.q) :] == 7).all()
 
@@ -163,7 +190,9 @@ def test_A12_head_dims_of_keys_and_values_differ(batch_size):
     batch = random_batch(rng, config, [37] * batch_size, [54] * batch_size)
     masks = [rng.random((37, 54)) < 0.6 for _ in range(batch_size)]
     bits, starts = pf.pack_mask(masks, batch.rows, batch.lens)
-    run_and_check(config, batch, visible=lambda r, q, k, q_len, kv_len: masks[r][q, k], bits=bits, starts=starts)
+    run_and_check(
+        config, batch, visible=lambda r, q, k, q_len, kv_len: masks[r][q, k], bits=bits, starts=starts
+    )
 
 
 @pytest.mark.parametrize("heads, kv_heads", [(12, 4), (40, 8), (24, 4), (28, 4), (64, 4), (71, 1)])
@@ -189,12 +218,15 @@ def test_A43_any_page_size_gives_the_same_result(page, q_len):
     run_and_check(config, batch)
 
 
-@pytest.mark.parametrize("config, q_len, kv_len", [
-    (Config(heads=1, kv_heads=1, dim=8, mask=("none",), page=None, q_len=256, kv_len=256), 256, 256),
-    *[(Config(heads=1, kv_heads=1, dim=8, page=None), size, size) for size in (1, 7, 63, 65)],
-    (Config(heads=1, kv_heads=1, dim=24), 3, 1009),
-    (Config(heads=3, kv_heads=3, dim=24, mask=("none",), page=None), 5, 1009),
-])
+@pytest.mark.parametrize(
+    "config, q_len, kv_len",
+    [
+        (Config(heads=1, kv_heads=1, dim=8, mask=("none",), page=None, q_len=256, kv_len=256), 256, 256),
+        *[(Config(heads=1, kv_heads=1, dim=8, page=None), size, size) for size in (1, 7, 63, 65)],
+        (Config(heads=1, kv_heads=1, dim=24), 3, 1009),
+        (Config(heads=3, kv_heads=3, dim=24, mask=("none",), page=None), 5, 1009),
+    ],
+)
 def test_A65_odd_shapes_compile_and_match(config, q_len, kv_len):
     run_and_check(config, random_batch(seeded("A65", q_len, kv_len), config, [q_len], [kv_len]))
 
@@ -220,7 +252,10 @@ def test_A44_a_bad_page_id_is_an_error_of_its_request_alone(bad):
     with pytest.raises(pf.PagefoldError, match="request 1") as caught:
         config.compiled()(q=batch.q, rows=batch.rows, cache=cache, out=(out, lse))
     assert caught.value.code == pf.PagefoldError.BAD_INPUT and caught.value.results[0] is out
-    assert out[[0, 2]].tobytes() == clean[[0, 2]].tobytes() and lse[[0, 2]].tobytes() == clean_lse[[0, 2]].tobytes()
+    assert (
+        out[[0, 2]].tobytes() == clean[[0, 2]].tobytes()
+        and lse[[0, 2]].tobytes() == clean_lse[[0, 2]].tobytes()
+    )
 
 
 # ---- Masks -----------------------------------------------------------------------------------------
@@ -252,14 +287,19 @@ def check_visible(config, q_lens, kv_lens, **arguments):
         weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1)
         for part, tracer in zip(seen, (k[0] % config.dim, k[0] // config.dim)):
             expected = weights @ np.eye(config.dim)[tracer] if length else np.zeros((n, config.dim))
-            assert np.abs(part[batch.rows[r] : batch.rows[r + 1]] - expected).max(initial=0) < 1e-5, f"request {r}"
+            assert np.abs(part[batch.rows[r] : batch.rows[r + 1]] - expected).max(initial=0) < 1e-5, (
+                f"request {r}"
+            )
 
 
 @pytest.mark.parametrize("page", [None, 16])
-@pytest.mark.parametrize("q_lens, kv_lens", [
-    *[([q], [k]) for q, k in [(2, 5), (5, 2), (1, 128), (3, 128), (128, 3), (64, 64), (65, 64)]],
-    ([2, 5, 1, 3, 64], [5, 2, 128, 128, 64]),
-])
+@pytest.mark.parametrize(
+    "q_lens, kv_lens",
+    [
+        *[([q], [k]) for q, k in [(2, 5), (5, 2), (1, 128), (3, 128), (128, 3), (64, 64), (65, 64)]],
+        ([2, 5, 1, 3, 64], [5, 2, 128, 128, 64]),
+    ],
+)
 def test_A19_causal_is_aligned_at_the_end(q_lens, kv_lens, page):
     check_visible(Config(page=page), q_lens, kv_lens)
     batch = random_batch(seeded("A19"), Config(page=page), q_lens, kv_lens)
@@ -277,9 +317,17 @@ def test_A20_a_window_counts_the_rows_own_key(size, q_len):
 
 def test_A20_a_window_of_each_request():
     with pf.Graph("windows", batch=3, q_len=8, kv_len=64) as g:
-        q, rows, cache = g.tokens("q", heads=2, dim=64), g.rows(), g.paged_kv("cache", heads=2, dim=64, page=4)
+        q, rows, cache = (
+            g.tokens("q", heads=2, dim=64),
+            g.rows(),
+            g.paged_kv("cache", heads=2, dim=64, page=4),
+        )
         mask = pf.causal() & pf.window(pf.sym("w", at_least=1))
-        g.returns(*pf.attention(q, cache, rows=rows, scale=0.125, mask=mask, symbols={"w": g.per_request("w")}, lse=True))
+        g.returns(
+            *pf.attention(
+                q, cache, rows=rows, scale=0.125, mask=mask, symbols={"w": g.per_request("w")}, lse=True
+            )
+        )
     config, sizes = Config(heads=2, page=4), np.array([1, 7, 100], np.int32)
     batch = random_batch(seeded("A20w"), config, [8, 3, 1], [40, 33, 50])
     out, lse = pf.compile(g)(q=batch.q, rows=batch.rows, cache=paged(batch, config, seeded("p")), w=sizes)
@@ -287,7 +335,9 @@ def test_A20_a_window_of_each_request():
     reference.check(out, lse, batch.expected(config, visible=visible), batch.rows, batch.lens, "f32")
 
 
-@pytest.mark.parametrize("mask", [("prefix", 5), ("causal_or_prefix", 50), ("sink_window", 4, 8), ("chunked", 16), ("none",)])
+@pytest.mark.parametrize(
+    "mask", [("prefix", 5), ("causal_or_prefix", 50), ("sink_window", 4, 8), ("chunked", 16), ("none",)]
+)
 def test_A20_other_masks_see_exactly_their_keys(mask):
     check_visible(Config(page=4, mask=mask), [40, 5, 1, 3], [40, 40, 40, 100])
 
@@ -330,7 +380,9 @@ def test_A26_the_soft_cap_comes_before_the_mask():
     assert abs(lse[0, 0] - math.tanh(-5.0)) <= 1e-3
 
 
-@pytest.mark.parametrize("cap, scores", [(50.0, [0, 200, 2000]), (30.0, [1.0, -1.0, 29.0, 31.0]), (0, [0, 1, 2])])
+@pytest.mark.parametrize(
+    "cap, scores", [(50.0, [0, 200, 2000]), (30.0, [1.0, -1.0, 29.0, 31.0]), (0, [0, 1, 2])]
+)
 def test_A26_caps_of_huge_and_of_small_scores(cap, scores):
     config = Config(heads=1, kv_heads=1, dim=64, score=("cap", cap), mask=("none",))
     batch = random_batch(seeded("A26b"), config, [1], [len(scores)])
@@ -355,7 +407,7 @@ def test_A28_scores_past_the_range_of_half_precision():
     batch = random_batch(seeded("A28"), config, [1], [130])
     batch.q[:] = 300
     batch.keys[0][:] = (300 - np.arange(130) / 4).astype(np.float16)[:, None, None]
-    batch.values[0][:] = (batch.values[0].clip(-3, 3) * np.float16(2e4))
+    batch.values[0][:] = batch.values[0].clip(-3, 3) * np.float16(2e4)
     out, _ = run(config, batch)
     assert np.array_equal(out[0], batch.values[0][0])
     batch.keys[0][:] = 300
@@ -399,9 +451,13 @@ def test_A31_two_ranks_give_what_one_gives():
     batch, slopes = random_batch(seeded("A31r"), whole, [4], [60]), pf.alibi_slopes(12)
     out, lse = run_and_check(whole, batch, slopes=slopes)
     for part in (slice(0, 6), slice(6, 12)):
-        rank = Batch(batch.q[:, part].copy(), [batch.keys[0][:, part]], [batch.values[0][:, part]], batch.rows)
+        rank = Batch(
+            batch.q[:, part].copy(), [batch.keys[0][:, part]], [batch.values[0][:, part]], batch.rows
+        )
         part_out, part_lse = run_and_check(half, rank, slopes=slopes[part].copy())
-        assert np.allclose(part_out, out[:, part], atol=1e-5) and np.allclose(part_lse, lse[:, part], atol=1e-5)
+        assert np.allclose(part_out, out[:, part], atol=1e-5) and np.allclose(
+            part_lse, lse[:, part], atol=1e-5
+        )
 
 
 # ---- Splits and merges -----------------------------------------------------------------------------
