@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-import sys
+import functools
 
 import numpy as np
 
@@ -107,22 +107,25 @@ def as_tensor(array, dtype: str | None = None, name: str = "array") -> Tensor:
     return tensor if dtype is None else dataclasses.replace(tensor, dtype=dtype)
 
 
+@functools.cache
+def _numpy_name(dtype: np.dtype) -> tuple[str, str | None]:
+    """numpy's name of a dtype, which it puts together anew for every question, and ours."""
+    return dtype.name, _NUMPY_NAMES.get(dtype.name)
+
+
 def _from_numpy(array: np.ndarray, name: str, dtype: str | None) -> Tensor:
-    if (
-        array.dtype.byteorder not in "=|"
-        and array.dtype.byteorder != {"little": "<", "big": ">"}[sys.byteorder]
-    ):
+    if not array.dtype.isnative:
         raise ValueError(f"{name}: expects the machine's byte order, got {array.dtype.str}")
-    size = array.dtype.itemsize
-    if not array.flags.aligned or any(stride % size for stride in array.strides):
+    size, flags, (spelled, found) = array.dtype.itemsize, array.flags, _numpy_name(array.dtype)
+    if not flags.aligned or any(stride % size for stride in array.strides):
         raise ValueError(f"{name}: expects strides and address to be multiples of its {size}-byte elements")
     return Tensor(
-        data=array.ctypes.data,
+        data=array.__array_interface__["data"][0],
         shape=array.shape,
-        strides=tuple(stride // size for stride in array.strides),
-        dtype=_check_dtype(_NUMPY_NAMES.get(array.dtype.name), array.dtype.name, size, name, dtype),
+        strides=tuple([stride // size for stride in array.strides]),
+        dtype=_check_dtype(found, spelled, size, name, dtype),
         device=(CPU, 0),
-        writable=array.flags.writeable,
+        writable=flags.writeable,
         owner=array,
     )
 
