@@ -1,0 +1,241 @@
+# function.py - calling a compiled function with arrays
+#
+# Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks the arguments of a call against the launch plan, makes room for the results, launches."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import json
+import threading
+
+import numpy as np
+
+from . import _abi
+from ._tensor import CPU, Tensor, as_tensor, numpy_dtype
+from .cache import PagedKV
+from .errors import PagefoldError
+
+_CACHE_PARTS = ("k_pages", "v_pages", "table", "lens")
+_WORKSPACE_ALIGNMENT = 64
+
+
+class Parameter:
+    """What a call passes under one name: a tensor, a number, or the four tensors of a cache.
+
+    `specs` are entries of the plan: name, dtype, shape, access.
+    """
+
+    def __init__(self, name: str, specs: list[dict]):
+        self.name, self.specs = name, specs
+
+    def __repr__(self):
+        kinds = ", ".join("{dtype} {shape}".format(**spec) for spec in self.specs)
+        return f"Parameter({self.name}: {kinds})"
+
+    def tensors(self, value) -> list[Tensor]:
+        """The tensors that `value` passes; ValueError, naming the argument, for what does not fit."""
+        if len(self.specs) == len(_CACHE_PARTS):
+            if not isinstance(value, PagedKV):
+                raise ValueError(f"{self.name}: expects a PagedKV, got {type(value).__name__}")
+            tensors = value.tensors(self.name)
+        elif isinstance(value, (int, float)) and not self.specs[0]["shape"]:
+            tensors = [_number(value, self.specs[0])]
+        else:
+            tensors = [as_tensor(value, _stored_as_bits(value, self.specs[0]), self.name)]
+        return [_fitted(tensor, spec) for tensor, spec in zip(tensors, self.specs)]
+
+
+class Function:
+    """A compiled function; `parameters` lists what a call takes, `plan` is its launch plan."""
+
+    def __init__(self, library: ctypes.CDLL, handle: ctypes.c_void_p, owner):
+        self._library, self._handle = library, handle
+        self._owner = owner  # the handle lives as long as the module does
+        self._local = threading.local()
+        self.plan: dict = json.loads(library.pagefold_function_plan_json(handle))
+        self.parameters = _parameters(_specs(self.plan["args"]))
+        self._results = _specs(self.plan["results"])
+
+    def __call__(self, *args, out=None, **kwargs):
+        """Calls with arrays in the order of the graph's arguments, or by name.
+
+        Returns the result, or a tuple of them: the arrays of `out` (one, or a tuple) when given, else new
+        numpy arrays. Nothing that is passed is copied.
+        """
+        values = zip(self.parameters, self._bind(args, kwargs))
+        tensors = [tensor for parameter, value in values for tensor in parameter.tensors(value)]
+        dims = _Dims(self.plan.get("bounds", {}))
+        for tensor, spec in zip(tensors, (spec for parameter in self.parameters for spec in parameter.specs)):
+            dims.bind(tensor, spec)
+        results = self._allocate(dims) if out is None else out if isinstance(out, (tuple, list)) else (out,)
+        returned = results[0] if len(results) == 1 else tuple(results) or None
+        try:
+            self._launch(tensors + self._checked_results(results, dims))
+        except PagefoldError as error:
+            error.results = results
+            raise
+        return returned
+
+    def counters(self) -> dict:
+        """Tile counts of this thread's last call, for a module compiled with counters=True."""
+        workspace = getattr(self._local, "workspace", None)
+        if workspace is None:
+            raise ValueError("counters: expects a call before, of a module compiled with counters=True")
+        text = ctypes.c_void_p()
+        error = self._library.pagefold_function_counters_json(self._handle, workspace.ctypes.data, text)
+        _abi.check(self._library, error)
+        return json.loads(_abi.take_string(self._library, text))
+
+    def _bind(self, args: tuple, kwargs: dict) -> list:
+        names = [parameter.name for parameter in self.parameters]
+        takes = f"the function takes {', '.join(names)}"
+        if len(args) > len(names):
+            raise TypeError(f"expects {len(names)} arguments, got {len(args)}; {takes}")
+        bound = dict(zip(names, args))
+        for name, value in kwargs.items():
+            if name not in names or name in bound:
+                raise TypeError(f"{name}: {'given twice' if name in bound else 'no such argument'}; {takes}")
+            bound[name] = value
+        if missing := [name for name in names if name not in bound]:
+            raise TypeError(f"missing {', '.join(missing)}; {takes}")
+        return [bound[name] for name in names]
+
+    def _allocate(self, dims: _Dims) -> tuple[np.ndarray, ...]:
+        shapes = [dims.shape(spec) for spec in self._results]
+        return tuple(
+            np.empty(shape, numpy_dtype(spec["dtype"])) for shape, spec in zip(shapes, self._results)
+        )
+
+    def _checked_results(self, results, dims: _Dims) -> list[Tensor]:
+        if len(results) != len(self._results):
+            raise ValueError(f"out: expects {len(self._results)} arrays, got {len(results)}")
+        tensors = []
+        for index, (array, spec) in enumerate(zip(results, self._results)):
+            spec = {**spec, "name": "out" if len(results) == 1 else f"out[{index}]", "access": "write"}
+            tensor = _fitted(as_tensor(array, _stored_as_bits(array, spec), spec["name"]), spec)
+            dims.bind(tensor, spec)
+            tensors.append(tensor)
+        return tensors
+
+    def _launch(self, tensors: list[Tensor]) -> None:
+        dl_tensors = [tensor.dl_tensor() for tensor in tensors]
+        pointers = (ctypes.POINTER(_abi.DLTensor) * len(dl_tensors))(*map(ctypes.pointer, dl_tensors))
+        workspace, size = self._workspace()
+        error = self._library.pagefold_function_launch(
+            self._handle, pointers, len(dl_tensors), workspace, size, None
+        )
+        _abi.check(self._library, error)
+
+    def _workspace(self) -> tuple[int | None, int]:
+        """Counters are read from the workspace, so that it is kept; else the launch takes one of its own."""
+        if self.plan.get("counters") is None:
+            return None, 0
+        if not hasattr(self._local, "workspace"):
+            size = self._library.pagefold_function_workspace_size(self._handle)
+            memory = np.empty(size + _WORKSPACE_ALIGNMENT, np.uint8)
+            start = -memory.ctypes.data % _WORKSPACE_ALIGNMENT
+            self._local.workspace = memory[start : start + size]
+            data = self._local.workspace.ctypes.data
+            _abi.check(self._library, self._library.pagefold_workspace_init(self._handle, data, size, None))
+        return self._local.workspace.ctypes.data, self._local.workspace.size
+
+
+# ---- The plan's arguments ---------------------------------------------------------------------------
+
+
+def _specs(entries: list[dict]) -> list[dict]:
+    """Entries of the plan, with sizes that are known at launch only by their names instead of null."""
+    return [{**entry, "shape": entry.get("symbolic_shape", entry["shape"])} for entry in entries]
+
+
+def _parameters(specs: list[dict]) -> list[Parameter]:
+    """Groups the arguments: four in a row, named x.k_pages to x.lens, are the cache x."""
+    parameters, index = [], 0
+    while index < len(specs):
+        base, _, part = specs[index]["name"].rpartition(".")
+        count = len(_CACHE_PARTS) if base and part == _CACHE_PARTS[0] else 1
+        name = base if count > 1 else specs[index]["name"]
+        parameters.append(Parameter(name, specs[index : index + count]))
+        index += count
+    return parameters
+
+
+class _Dims:
+    """Sizes that the plan names: the first argument that has a name says what it is, later ones must agree."""
+
+    def __init__(self, bounds: dict):
+        self._bounds = bounds
+        self._sizes: dict[str, tuple[int, str]] = {}  # with the argument that said so
+
+    def bind(self, tensor: Tensor, spec: dict) -> None:
+        for dim, size in zip(spec["shape"], tensor.shape):
+            if not isinstance(dim, str):
+                continue
+            symbol, extra = _split(dim)
+            known, by = self._sizes.setdefault(symbol, (size - extra, spec["name"]))
+            if known != size - extra:
+                raise ValueError(
+                    f"{spec['name']}: expects {dim} = {known + extra} as {by} has it, got shape {list(tensor.shape)}"
+                )
+            if known > self._bounds.get(symbol, known):
+                raise ValueError(
+                    f"{spec['name']}: expects at most {self._bounds[symbol]} {symbol}, the graph's bound, got {known}"
+                )
+
+    def shape(self, spec: dict) -> tuple[int, ...]:
+        """The shape of a result."""
+        return tuple(self._size(dim, spec["name"]) for dim in spec["shape"])
+
+    def _size(self, dim, name: str) -> int:
+        if isinstance(dim, int):
+            return dim
+        symbol, extra = _split(dim) if dim is not None else (None, 0)
+        if symbol not in self._sizes:
+            raise ValueError(
+                f"out: expects arrays for the results, since no argument says how large {name} is"
+            )
+        return self._sizes[symbol][0] + extra
+
+
+def _split(dim: str) -> tuple[str, int]:
+    """A symbol and what is added to it: "batch+1" is ("batch", 1)."""
+    symbol, _, extra = dim.partition("+")
+    return symbol.strip(), int(extra or 0)
+
+
+def _number(value: int | float, spec: dict) -> Tensor:
+    """A Python number as a tensor without dimensions."""
+    integer = spec["dtype"] == "i32"
+    if integer and not (isinstance(value, int) and -(2**31) <= value < 2**31):
+        raise ValueError(f"{spec['name']}: expects an integer of 32 bits, got {value}")
+    return as_tensor(np.array(value, np.int32 if integer else np.float32), name=spec["name"])
+
+
+def _stored_as_bits(array, spec: dict) -> str | None:
+    """numpy without ml_dtypes holds bf16 as uint16."""
+    return "bf16" if spec["dtype"] == "bf16" and getattr(array, "dtype", None) == np.uint16 else None
+
+
+def _fitted(tensor: Tensor, spec: dict) -> Tensor:
+    """`tensor`, where it fits what the plan says of the argument; else ValueError."""
+    name, dtype, shape = spec["name"], spec["dtype"], spec["shape"]
+    if {tensor.dtype, dtype} == {"u8", "i8"}:  # bytes are bytes: a bitmap comes as either
+        tensor = dataclasses.replace(tensor, dtype=dtype)
+    if tensor.dtype != dtype:
+        raise ValueError(f"{name}: expects dtype {dtype}, got {tensor.dtype}")
+    fits = all(not isinstance(need, int) or need == have for need, have in zip(shape, tensor.shape))
+    if len(tensor.shape) != len(shape) or not fits:
+        needed = ", ".join("?" if dim is None else str(dim) for dim in shape)
+        raise ValueError(f"{name}: expects shape [{needed}], got {list(tensor.shape)}")
+    if tensor.device[0] != CPU:
+        raise ValueError(f"{name}: expects host memory, got DLPack device {tensor.device}")
+    if tensor.shape and tensor.shape[-1] > 1 and tensor.strides[-1] != 1:
+        raise ValueError(
+            f"{name}: expects a contiguous innermost dimension, got strides {list(tensor.strides)}"
+        )
+    if "write" in spec.get("access", "read") and not tensor.writable:
+        raise ValueError(f"{name}: expects an array that can be written")
+    return tensor

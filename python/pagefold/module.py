@@ -1,0 +1,116 @@
+# module.py - compiled modules: compile, load, save, explain
+#
+# Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From a graph to a module.
+
+module = pagefold.compile(graph)
+out = module(q, cache, rows)              # or module(q=..., cache=..., rows=...)
+module.save("layer.pagefold"); pagefold.load("layer.pagefold")
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+
+from . import _abi
+from .function import Function
+from .graph import Graph
+
+
+def compile(
+    graph: Graph | str | bytes,
+    *,
+    target: str = "host",
+    q_tile: int | None = None,
+    kv_tile: int | None = None,
+    splits: int | None = None,
+    online_softmax: bool = True,
+    fuse: bool = True,
+    counters: bool = False,
+) -> Module:
+    """Compiles a graph, or the text of one.
+
+    q_tile, kv_tile, splits override the schedule that the compiler would choose. online_softmax=False keeps
+    the scores in memory (the baseline), fuse=False leaves each op a kernel of its own, counters=True
+    counts the tiles that a call visits.
+    """
+    schedule = {"q_tile": q_tile, "kv_tile": kv_tile, "splits": splits}
+    options = {
+        "target": target,
+        "schedule": {name: value for name, value in schedule.items() if value is not None},
+        "online_softmax": online_softmax,
+        "fuse": fuse,
+        "counters": counters,
+    }
+    text = graph if isinstance(graph, bytes) else str(graph).encode()
+    artifact, remarks = _compile(text, json.dumps(options).encode())
+    return Module(artifact, remarks)
+
+
+def _compile(text: bytes, options: bytes) -> tuple[bytes, str]:
+    library = _abi.compiler()
+    data, size, remarks = ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_void_p()
+    _abi.check(library, library.pagefold_compile(text, len(text), options, data, size, remarks))
+    try:
+        return ctypes.string_at(data.value, size.value), _abi.take_string(library, remarks)
+    finally:
+        library.pagefold_bytes_free(data)
+
+
+def load(source: str | os.PathLike | bytes) -> Module:
+    """Loads an artifact from a file or from its bytes. No compiler is needed."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return Module(bytes(source))
+    with open(source, "rb") as file:
+        return Module(file.read())
+
+
+def set_num_threads(threads: int) -> None:
+    """Threads that launches on the host use; the machine's cores at first."""
+    library = _abi.runtime()
+    _abi.check(library, library.pagefold_set_num_threads(threads))
+
+
+class Module:
+    """A loaded artifact. Calling it calls its only function. Many threads may use it at once."""
+
+    def __init__(self, artifact: bytes, remarks: str = ""):
+        self.artifact, self._remarks = artifact, remarks
+        self._handle = ctypes.c_void_p()
+        self._library = _abi.runtime()
+        _abi.check(self._library, self._library.pagefold_module_load(artifact, len(artifact), self._handle))
+        self._functions: dict[str | None, Function] = {}
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            self._library.pagefold_module_free(self._handle)
+
+    def function(self, name: str | None = None) -> Function:
+        """A function by its name; without a name the only one."""
+        if name not in self._functions:
+            handle = ctypes.c_void_p()
+            encoded = None if name is None else name.encode()
+            _abi.check(self._library, self._library.pagefold_module_function(self._handle, encoded, handle))
+            self._functions[name] = Function(self._library, handle, owner=self)
+        return self._functions[name]
+
+    def __call__(self, *args, out=None, **kwargs):
+        return self.function()(*args, out=out, **kwargs)
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes the artifact, for `load` and for runtimes without a compiler."""
+        with open(path, "wb") as file:
+            file.write(self.artifact)
+
+    @property
+    def plan(self) -> dict:
+        """The launch plan of the only function."""
+        return self.function().plan
+
+    def explain(self) -> str:
+        """The decisions taken when it was compiled (not kept by save), and the launch plan."""
+        remarks = [self._remarks.rstrip()] if self._remarks.strip() else []
+        return "\n".join([*remarks, json.dumps(self.plan, indent=2)])
