@@ -9,6 +9,7 @@
 #define PAGEFOLD_DIALECT_ATTN_IR_ATTNBASE
 
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 
 def Attn_Dialect : Dialect {
@@ -38,6 +39,10 @@ def Attn_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    void registerTypes();
+    void registerAttributes();
+  }];
 }
 
 class Attn_Type<string name, string typeMnemonic> : TypeDef<Attn_Dialect, name> {
@@ -69,27 +74,49 @@ def Attn_PagedKVType : Attn_Type<"PagedKV", "paged_kv"> {
                         "int64_t":$pageSize);
   let assemblyFormat = "`<` $heads `heads` `,` $kDim `x` $vDim `,` $elementType `,` `page` $pageSize `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// What a head dim may be: a multiple of 8 from 8 to 512.
+    static bool isHeadDim(int64_t dim) { return dim >= 8 && dim <= 512 && dim % 8 == 0; }
+  }];
 }
 
 def Attn_MaskAttr : Attn_Attr<"Mask", "mask"> {
   let summary = "Which keys a query row sees: a union of integer sets";
   let description = [{
-    Each set ranges over `(q, k)` with the symbols `q_len`, `kv_len` and further named ones that
-    `attn.attention` binds to operands. `q` is the row's index in its request, `k` the key's; key `k` is
-    visible to row `q` iff some set holds `(q, k)` and `0 <= k < kv_len`.
+    Each set ranges over a query row `q` and a key `k`, with the symbols `q_len`, `kv_len` and further named
+    ones that `attn.attention` binds to operands, and with row values: numbers that each query row has of
+    its own, such as the start of its document. `q` is the row's index in its request, `k` the key's; key
+    `k` is visible to row `q` iff some set holds `(q, k)` and `0 <= k < kv_len`.
 
     ```mlir
     #attn.mask<causal>
-    #attn.mask<causal and window(4096)>
-    #attn.mask<k <= q + kv_len - q_len and k > q + kv_len - q_len - w where w >= 1>
+    #attn.mask<"causal and window(4096)">
+    #attn.mask<"k <= q + kv_len - q_len and k > q + kv_len - q_len - w where w >= 1">
+    #attn.mask<"causal and k >= doc_start where doc_start per_row">
     ```
 
-    `docs/masks.md` lists the spellings and what can be expressed.
+    The quotes keep `<` and `>` from ending the attribute; the `mask` clause of `attn.attention` does without
+    them. `docs/masks.md` lists the spellings and what can be expressed.
+
+    Constraints:
+    * C1: there is a set, and each ranges over `(q, row values..., k)` and the symbols, in pure affine form.
+    * C2: names differ from each other and from the predefined ones; each symbol has a lower bound.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::IntegerSet">:$sets,
                         ArrayRefParameter<"::mlir::StringAttr">:$symbols,
-                        ArrayRefParameter<"int64_t">:$lowerBounds);
+                        ArrayRefParameter<"int64_t">:$lowerBounds,
+                        ArrayRefParameter<"::mlir::StringAttr">:$rowValues);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static MaskAttr get(::mlir::MLIRContext *context, const ::pagefold::MaskSets &mask);
+    /// The mask under which every key is visible.
+    static MaskAttr getNone(::mlir::MLIRContext *context);
+    /// The same as plain data, for analyses.
+    ::pagefold::MaskSets getMaskSets() const;
+    /// `<` mask `>` without the quotes: for ops, whose text may hold `<` and `>`.
+    void printBare(::mlir::AsmPrinter &printer) const;
+  }];
 }
 
 def Attn_BoundsAttr : Attn_Attr<"Bounds", "bounds"> {
@@ -103,7 +130,7 @@ def Attn_BoundsAttr : Attn_Attr<"Bounds", "bounds"> {
     ```
 
     Constraints:
-    * C1: batch, q_len, kv_len and tokens are at least 1.
+    * C1: batch, q_len, kv_len and tokens are from 1 to 2^31 - 1: indices are i32.
     * C2: tokens <= batch x q_len.
   }];
   let parameters = (ins "int64_t":$batch, "int64_t":$qLen, "int64_t":$kvLen, OptionalParameter<"int64_t">:$tokens);
@@ -113,6 +140,19 @@ def Attn_BoundsAttr : Attn_Attr<"Bounds", "bounds"> {
     /// The most tokens in a call.
     int64_t maxTokens() const { return getTokens() ? getTokens() : getBatch() * getQLen(); }
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// Enumerations
+//===----------------------------------------------------------------------===//
+
+def Attn_Layout : I32EnumAttr<"Layout", "order of the dimensions of a page", [
+    I32EnumAttrCase<"NHD", 0, "nhd">, I32EnumAttrCase<"HND", 1, "hnd">]> {
+  let cppNamespace = "::pagefold::attn";
+}
+def Attn_Pairing : I32EnumAttr<"Pairing", "which two elements a rotation turns", [
+    I32EnumAttrCase<"HalfSplit", 0, "half_split">, I32EnumAttrCase<"Interleaved", 1, "interleaved">]> {
+  let cppNamespace = "::pagefold::attn";
 }
 
 #endif // PAGEFOLD_DIALECT_ATTN_IR_ATTNBASE

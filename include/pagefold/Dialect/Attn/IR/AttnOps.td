@@ -23,41 +23,28 @@ class Attn_Op<string mnemonic, list<Trait> traits = []> : Op<Attn_Dialect, mnemo
 
 def Attn_Element : AnyTypeOf<[F32, F16, BF16], "f32, f16 or bf16">;
 /// [tokens, heads, head_dim]
-def Attn_Tokens : RankedTensorOf<[F32, F16, BF16], [HasRankPred<[3]>], "[tokens, heads, head_dim] tensor">;
-def Attn_Pages : RankedTensorOf<[F32, F16, BF16], [HasRankPred<[4]>], "rank-4 tensor of pages">;
-def Attn_Rows : RankedTensorOf<[I32], [HasRankPred<[1]>], "1-D i32 tensor">;
-def Attn_Table : RankedTensorOf<[I32], [HasRankPred<[1, 2]>], "1-D or 2-D i32 tensor">;
-def Attn_Positions : RankedTensorOf<[I32, I64], [HasRankPred<[1]>], "1-D i32 or i64 tensor">;
-def Attn_F32Vector : RankedTensorOf<[F32], [HasRankPred<[1]>], "1-D f32 tensor">;
-def Attn_F32Matrix : RankedTensorOf<[F32], [HasRankPred<[2]>], "2-D f32 tensor">;
-def Attn_Lse : RankedTensorOf<[F32], [HasRankPred<[2]>], "[tokens, heads] f32 tensor">;
-def Attn_Weight : RankedTensorOf<[F32, F16, BF16], [HasRankPred<[1]>], "1-D tensor">;
+def Attn_Tokens : RankedTensorOf<[F32, F16, BF16], [HasAnyRankOfPred<[3]>], "[tokens, heads, head_dim] tensor">;
+def Attn_Pages : RankedTensorOf<[F32, F16, BF16], [HasAnyRankOfPred<[4]>], "rank-4 tensor of pages">;
+def Attn_Rows : RankedTensorOf<[I32], [HasAnyRankOfPred<[1]>], "1-D i32 tensor">;
+def Attn_Table : RankedTensorOf<[I32], [HasAnyRankOfPred<[1, 2]>], "1-D or 2-D i32 tensor">;
+def Attn_Positions : RankedTensorOf<[I32, I64], [HasAnyRankOfPred<[1]>], "1-D i32 or i64 tensor">;
+def Attn_F32Vector : RankedTensorOf<[F32], [HasAnyRankOfPred<[1]>], "1-D f32 tensor">;
+def Attn_F32Matrix : RankedTensorOf<[F32], [HasAnyRankOfPred<[2]>], "2-D f32 tensor">;
+def Attn_Lse : RankedTensorOf<[F32], [HasAnyRankOfPred<[2]>], "[tokens, heads] f32 tensor">;
+def Attn_Weight : RankedTensorOf<[F32, F16, BF16], [HasAnyRankOfPred<[1]>], "1-D tensor">;
 def Attn_SymbolValue : AnyTypeOf<[I32, Attn_Rows], "i32 or [batch] i32 tensor">;
 def Attn_Capture : AnyTypeOf<[F32, I32, AnyRankedTensor, Attn_PagedKVType], "scalar, tensor or cache">;
-
-//===----------------------------------------------------------------------===//
-// Enumerations
-//===----------------------------------------------------------------------===//
-
-def Attn_Layout : I32EnumAttr<"Layout", "order of the dimensions of a page", [
-    I32EnumAttrCase<"NHD", 0, "nhd">, I32EnumAttrCase<"HND", 1, "hnd">]> {
-  let cppNamespace = "::pagefold::attn";
-}
-def Attn_Pairing : I32EnumAttr<"Pairing", "which two elements a rotation turns", [
-    I32EnumAttrCase<"HalfSplit", 0, "half_split">, I32EnumAttrCase<"Interleaved", 1, "interleaved">]> {
-  let cppNamespace = "::pagefold::attn";
-}
 
 //===----------------------------------------------------------------------===//
 // The cache
 //===----------------------------------------------------------------------===//
 
-def Attn_CacheOp : Attn_Op<"cache", [Pure, AttrSizedOperandSegments]> {
+def Attn_CacheOp : Attn_Op<"cache", [Pure]> {
   let summary = "Builds a paged cache from pages, page table and lengths";
   let description = [{
     Key `k` of request `r` lies in page `table[r, k floordiv S]`, slot `k mod S`. The table has padded
-    rows (`tensor<B x W x i32>`), or is one list with row starts (`tensor<? x i32>` and
-    `starts : tensor<B+1 x i32>`). Entries past `ceildiv(lens[r], S)` are never read.
+    rows (`tensor<B x W x i32>`), or is one list (`tensor<? x i32>`) with row starts, clause
+    `starts(%s : tensor<B+1 x i32>)`. Entries past `ceildiv(lens[r], S)` are never read.
 
     `layout(nhd)`: pages are `[P, S, HK, D]`; `layout(hnd)`: `[P, HK, S, D]`. Strides are run-time
     values, so K and V may be views of one allocation.
@@ -79,53 +66,71 @@ def Attn_CacheOp : Attn_Op<"cache", [Pure, AttrSizedOperandSegments]> {
                        Attn_Rows:$lens, DefaultValuedAttr<Attn_Layout, "Layout::NHD">:$layout);
   let results = (outs Attn_PagedKVType:$cache);
   let assemblyFormat = [{
-    $kPages `,` $vPages `table` `(` $table `)` (`starts` `(` $starts^ `)`)? `lens` `(` $lens `)`
+    $kPages `,` $vPages `table` `(` $table `)` (`starts` `(` $starts^ `:` type($starts) `)`)? `lens` `(` $lens `)`
     `layout` `(` $layout `)` attr-dict `:` type($kPages) `,` type($vPages) `,` type($table)
-    (`,` `starts` type($starts)^)? `,` type($lens) `->` type($cache)
+    `,` type($lens) `->` qualified(type($cache))
   }];
   let hasVerifier = 1;
 }
 
-def Attn_AppendOp : Attn_Op<"append", [AttrSizedOperandSegments, SingleBlockRegions, TypesMatchWith<
-    "the result is a cache of the same type", "cache", "result", "$_self">, RecursiveMemoryEffects,
-    IsolatedFromAbove]> {
+def Attn_AppendOp : Attn_Op<"append", [AttrSizedOperandSegments, SingleBlock, IsolatedFromAbove,
+    AllTypesMatch<["cache", "result"]>,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "Writes new K and V rows into the pages";
   let description = [{
     Row `i` of request `r`'s `N` rows goes to position `p = lens[r] - N + i`: page
     `table[r, p floordiv S]`, slot `p mod S`. Rows with `p < 0` are not written. The result is the cache
-    with these rows in it; the operand may not be used afterwards. Once lowered this is in place.
+    with these rows in it; the operand may not be used afterwards. Once lowered this is in place, which is
+    why the op counts as a write even where nothing uses its result.
 
     ```mlir
     %c = attn.append %k, %v to %cache rows(%rows)
       : tensor<?x8x128xbf16>, tensor<?x8x128xbf16>, !cache, tensor<?xi32>
     ```
 
-    `key(%x, ...) {...}` and `value(%x, ...) {...}` are row-wise prologues that fusion fills: what they
-    yield for the new rows is what is written. `%x` stands for `key` (or `value`); the ops inside are
-    `attn.rope`, `attn.rms_norm` and elementwise `linalg.generic`.
+    `key(%x : type, %inner = %outer : type) {...}` and `value(...) {...}` are row-wise prologues that fusion
+    fills: what they yield for the new rows is what is written. `%x` stands for `key` (or `value`); the ops
+    inside are `attn.rope`, `attn.rms_norm` and elementwise `linalg.generic`.
+
+    ```mlir
+    %c = attn.append %k, %v to %cache rows(%rows)
+      key(%x : tensor<?x8x128xbf16>, %w = %weight : tensor<128xf32>) {
+        %n = attn.rms_norm %x, %w eps 1.0e-5 : tensor<?x8x128xbf16>, tensor<128xf32>
+        attn.yield %n : tensor<?x8x128xbf16>
+      }
+      : tensor<?x8x128xbf16>, tensor<?x8x128xbf16>, !cache, tensor<?xi32>
+    ```
 
     Constraints:
     * C1: key is `[T, HK, DK]`, value `[T, HK, DV]`, with the same T where static.
     * C2: key and value (or what their prologues yield) have the cache's element type.
     * C3: a prologue's block takes the tensor and the captures, and yields a tensor of the same shape.
-    * C4: the ops of a prologue are row-wise (`attn.rope`, `attn.rms_norm`, elementwise `linalg.generic`).
-    * C5: the cache is not used after this op.
+    * C4: the ops of a prologue are row-wise (`attn.rope`, `attn.rms_norm`, elementwise `linalg.generic`), or
+      name a destination (`tensor.empty`, `tensor.dim`, `arith.constant`).
+    * C5: the cache is not used after this op, also not by the next turn of a loop around it.
   }];
-  let arguments = (ins Attn_Tokens:$key, Attn_Tokens:$value, Attn_PagedKVType:$cache, Attn_Rows:$rows,
+  let arguments = (ins Attn_Tokens:$key, Attn_Tokens:$value,
+                       Arg<Attn_PagedKVType, "the cache written", [MemWrite]>:$cache, Attn_Rows:$rows,
                        Variadic<Attn_Capture>:$keyCaptures, Variadic<Attn_Capture>:$valueCaptures);
   let results = (outs Attn_PagedKVType:$result);
   let regions = (region MaxSizedRegion<1>:$keyPrologue, MaxSizedRegion<1>:$valuePrologue);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    /// Its regions with their captures.
+    ::llvm::SmallVector<CapturingRegion> getCapturingRegions();
+  }];
 }
 
 //===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//
 
-def Attn_AttentionOp : Attn_Op<"attention", [Pure, AttrSizedOperandSegments, IsolatedFromAbove,
-    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+def Attn_AttentionOp : Attn_Op<"attention", [Pure, AttrSizedOperandSegments, SingleBlock, IsolatedFromAbove,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames", "getAsmBlockArgumentNames"]>]> {
   let summary = "Attention of ragged queries over dense or paged keys and values";
   let description = [{
     For request `r`, query head `h` with KV head `g = h floordiv G`, row `q`, and all keys `k` that the
@@ -146,7 +151,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, AttrSizedOperandSegments, Iso
     Regions over scalars: `score(%s, %q, %k, %h, %b)` with `%s : f32` and the indices `i32`, and
     `epilogue(%o, %q, %h, %d)` with `%o : f32`; they hold arith and math ops, `attn.lookup`,
     `attn.position` and `attn.token`; values from outside come in as captures `%inner = %outer : type`.
-    `query(%x) {...}` is a row-wise prologue as in `attn.append`.
+    `query(%x : type) {...}` is a row-wise prologue as in `attn.append`.
 
     ```mlir
     %o = attn.attention %q, %cache rows(%rows) scale 0.088388 mask <causal and window(4096)>
@@ -165,31 +170,32 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, AttrSizedOperandSegments, Iso
       -> tensor<?x9x64xf32>, tensor<?x9xf32>
     ```
 
-    Further clauses: `symbols(%w : i32, %s : tensor<?xi32>)` binds the mask's symbols in order;
-    `sinks(%s : tensor<32xf32>)`; `bitmap(%bits : tensor<?xi8>, %starts : tensor<?xi64>)` masks by bits:
+    Clauses come in any order; `rows` and `scale` are required, and without `mask` every key is visible.
+    Further clauses: `symbols(%w : i32, %s : tensor<?xi32>)` binds the mask's symbols in order,
+    `row_values(%starts : tensor<?xi32>)` its row values, one for each token of the batch; `sinks(%s : tensor<32xf32>)`; `bitmap(%bits : tensor<?xi8>, %starts : tensor<?xi64>)` masks by bits:
     key `k` of row `q` is visible only if bit `starts[r] + q * kv_len + k` (least significant first) is set.
 
     Constraints:
     * C1: exactly one of a cache, or key, value and kv_rows is given.
-    * C2: query is `[T, HQ, DK]`, the result `[T, HQ, DV]`, lse `[T, HQ]` f32.
+    * C2: query is `[T, HQ, DK]`, the result `[T, HQ, DV]`, lse `[T, HQ]` f32; HQ, HK, DK and DV are static.
     * C3: HQ is a multiple of HK, and the group HQ / HK is at most 128.
     * C4: DK and DV are multiples of 8 from 8 to 512, and agree with the keys' and values'.
-    * C5: query, keys and values have one element type; the result's may differ.
+    * C5: query (or what its prologue yields), keys and values have one element type; the result's may differ.
     * C6: the scale is finite and > 0.
-    * C7: `symbols` binds as many values as the mask names.
+    * C7: `symbols` and `row_values` bind as many values as the mask names; a row value is `[T]` i32.
     * C8: sinks is `[HQ]` f32.
     * C9: bitmap needs starts, and the other way round.
-    * C10: the score region takes (f32, i32, i32, i32, i32) and the captures, and yields f32.
-    * C11: the epilogue takes (f32, i32, i32, i32) and the captures, and yields f32.
+    * C10: the score region, where there is one, takes (f32, i32, i32, i32, i32) and the captures, and yields f32.
+    * C11: the epilogue, where there is one, takes (f32, i32, i32, i32) and the captures, and yields f32.
     * C12: score and epilogue hold only ops of the white list (`attn.lookup`, `attn.position`,
       `attn.token`, elementwise arith and math).
     * C13: the query prologue is row-wise, as in `attn.append` C3 and C4.
   }];
   let arguments = (ins Attn_Tokens:$query, Optional<Attn_PagedKVType>:$cache, Optional<Attn_Tokens>:$key,
                        Optional<Attn_Tokens>:$value, Attn_Rows:$rows, Optional<Attn_Rows>:$kvRows,
-                       Variadic<Attn_SymbolValue>:$symbols, Optional<Attn_F32Vector>:$sinks,
-                       Optional<RankedTensorOf<[I8], [HasRankPred<[1]>]>>:$bitmap,
-                       Optional<RankedTensorOf<[I64], [HasRankPred<[1]>]>>:$bitmapStarts,
+                       Variadic<Attn_SymbolValue>:$symbols, Variadic<Attn_Rows>:$rowValues,
+                       Optional<Attn_F32Vector>:$sinks, Optional<RankedTensorOf<[I8], [HasAnyRankOfPred<[1]>]>>:$bitmap,
+                       Optional<RankedTensorOf<[I64], [HasAnyRankOfPred<[1]>]>>:$bitmapStarts,
                        Variadic<Attn_Capture>:$queryCaptures, Variadic<Attn_Capture>:$scoreCaptures,
                        Variadic<Attn_Capture>:$epilogueCaptures, F64Attr:$scale, Attn_MaskAttr:$mask);
   let results = (outs Attn_Tokens:$result, Optional<Attn_Lse>:$lse);
@@ -207,11 +213,14 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, AttrSizedOperandSegments, Iso
     int64_t getVDim();
     /// Element type of keys and values.
     ::mlir::Type getKVElementType();
+    /// Its regions with their captures.
+    ::llvm::SmallVector<CapturingRegion> getCapturingRegions();
   }];
 }
 
 def Attn_MergeOp : Attn_Op<"merge", [Pure, AllTypesMatch<["outA", "outB", "result"]>,
-    AllTypesMatch<["lseA", "lseB", "lse"]>]> {
+    AllTypesMatch<["lseA", "lseB", "lse"]>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "Folds two attention states into one";
   let description = [{
     Both states are over disjoint sets of keys. With `M = max(lse_a, lse_b)` and `w_x = exp(lse_x - M)`:
@@ -228,10 +237,10 @@ def Attn_MergeOp : Attn_Op<"merge", [Pure, AllTypesMatch<["outA", "outB", "resul
   let arguments = (ins Attn_Tokens:$outA, Attn_Lse:$lseA, Attn_Tokens:$outB, Attn_Lse:$lseB);
   let results = (outs Attn_Tokens:$result, Attn_Lse:$lse);
   let assemblyFormat = [{
-    `(` $outA `,` $lseA `)` `,` `(` $outB `,` $lseB `)` attr-dict `:` type($outA) `,` type($lseA)
+    ` ` `(` $outA `,` $lseA `)` `,` `(` $outB `,` $lseB `)` attr-dict `:` type($outA) `,` type($lseA)
   }];
   let hasVerifier = 1;
-  let hasFolder = 0;
+  let hasFolder = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -239,6 +248,7 @@ def Attn_MergeOp : Attn_Op<"merge", [Pure, AllTypesMatch<["outA", "outB", "resul
 //===----------------------------------------------------------------------===//
 
 def Attn_RopeOp : Attn_Op<"rope", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>,
+    AllTypesMatch<["cos", "sin"]>, DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>,
     DeclareOpInterfaceMethods<RowWiseOpInterface>]> {
   let summary = "Rotary position embedding";
   let description = [{
@@ -274,12 +284,15 @@ def Attn_RopeOp : Attn_Op<"rope", [Pure, AttrSizedOperandSegments, AllTypesMatch
   let results = (outs Attn_Tokens:$result);
   let assemblyFormat = [{
     $input `,` $cos `,` $sin (`rows` `(` $rows^ `)` `of` $cache)? (`positions` `(` $positions^ `)`)? $pairing
-    attr-dict `:` type($input) `,` type($cos) (`,` type($rows)^ `,` type($cache))? (`,` type($positions)^)?
+    attr-dict `:` type($input) `,` type($cos) `,`
+    custom<RopeSourceTypes>(type($rows), type($cache), type($positions))
   }];
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Attn_RmsNormOp : Attn_Op<"rms_norm", [Pure, AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>,
     DeclareOpInterfaceMethods<RowWiseOpInterface>]> {
   let summary = "Root-mean-square norm of every head";
   let description = [{

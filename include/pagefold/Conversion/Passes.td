@@ -1,0 +1,53 @@
+//===- Passes.td - conversions between the levels ----------*- tablegen -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_CONVERSION_PASSES
+#define PAGEFOLD_CONVERSION_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
+  let summary = "From values on tensors to work on buffers (level 1 to level 2)";
+  let description = [{
+    **Requires** functions of attn ops, elementwise `linalg.generic` and reshapes, each with `attn.bounds`.
+
+    **Ensures** that no attn op and no tensor is left: tensors are buffers that the caller owns, results
+    are trailing arguments, a cache is its pages, table and lengths. Attention stands in its standard
+    form, contract, softmax, contract, over all keys of a request: it runs, and is the baseline.
+
+    **Idea.** This is bufferisation: every tensor has one producer and the caches are linear, so that a
+    value's buffer is known without analysis. A returned value is written straight into the caller's
+    buffer; what only lives between two kernels gets a place in the workspace.
+
+    **Does not** choose tile sizes, nor visit fewer keys than all.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
+                           "::pagefold::tile::TileDialect", "::mlir::linalg::LinalgDialect"];
+}
+
+def TileToHost : Pass<"tile-to-host", "::mlir::ModuleOp"> {
+  let summary = "From tiles to vectors and loops for the host (level 2 to level 3)";
+  let description = [{
+    **Requires** spaces with a schedule, and folds over visit lists or the standard form.
+
+    **Ensures** that no tile op but `tile.plan` is left: every kernel is a function of `scf`, `vector`, `memref` and `arith` over
+    (arguments..., workspace, scratch, ticket), and the plan names them in order.
+
+    **Idea.** Each worker thread runs every kernel and draws items by ticket, so that ragged batches
+    balance themselves. An item keeps its tiles in the worker's scratch. Two forms of the products:
+    *outer* copies a KV tile and vectorises over query rows, so that neither operand is transposed and the
+    row reductions have no horizontal steps; *dot* reads K and V where they lie, once, for few rows.
+
+    **Does not** know any instruction set: vectors are 16 wide and LLVM fits them to the machine.
+  }];
+  let options = [Option<"counters", "counters", "bool", /*default=*/"false",
+      "Count visited, partial and skipped tiles and masked elements (default: false)">];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::func::FuncDialect"];
+}
+
+#endif // PAGEFOLD_CONVERSION_PASSES

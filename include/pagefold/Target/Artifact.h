@@ -1,0 +1,27 @@
+//===- Artifact.h - from the launch plan in the IR to bytes -----*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The launch plan is held in the IR (tile.plan) until the last step. Here it becomes the runtime's
+// Plan and, with the code, an artifact: the bytes that the runtime loads, in this process or another.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_TARGET_ARTIFACT_H
+#define PAGEFOLD_TARGET_ARTIFACT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "pagefold/Target/Host/HostCode.h"
+#include <string>
+
+namespace pagefold {
+
+/// Emits code for a module of the llvm dialect with tile.plan ops, and serialises both.
+mlir::FailureOr<std::string> writeArtifact(mlir::ModuleOp module, const host::HostTarget &target);
+
+} // namespace pagefold
+
+#endif // PAGEFOLD_TARGET_ARTIFACT_H

@@ -1,0 +1,42 @@
+//===- Passes.td - the last steps on the host --------------*- tablegen -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_TARGET_HOST_PASSES
+#define PAGEFOLD_TARGET_HOST_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def HostExpandMath : Pass<"host-expand-math"> {
+  let summary = "Replaces transcendental functions by polynomials on vectors";
+  let description = [{
+    **Requires** math ops on f32 scalars and vectors.
+
+    **Ensures** that exp, log, tanh, sin, cos, erf and their kind are arithmetic; sqrt, fma, floor and the
+    like stay: they are instructions.
+
+    **Idea.** What LLVM would turn into one library call for each lane becomes a handful of vector ops: upstream's
+    polynomial approximations.
+
+    **Does not** touch the fold's own exp, which is arithmetic already.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
+}
+
+def HostFrameEntry : Pass<"host-frame-entry", "::mlir::ModuleOp"> {
+  let summary = "Gives every kernel the entry that the runtime calls";
+  let description = [{
+    **Requires** kernels as `llvm.func` over unpacked memref descriptors.
+
+    **Ensures** that each kernel's symbol is a function of one pointer, the frame: 8-byte words, one for
+    each parameter (`docs/artifact.md`). The body becomes internal.
+
+    **Does not** change the body.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // PAGEFOLD_TARGET_HOST_PASSES

@@ -1,0 +1,41 @@
+//===- KVRows.h - where the rows of keys and values lie ---------*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_CONVERSION_TILETOHOST_KVROWS_H
+#define PAGEFOLD_CONVERSION_TILETOHOST_KVROWS_H
+
+#include "Kernel.h"
+
+namespace pagefold::host {
+
+/// Reads keys and values through the page table, or as dense rows.
+class KVRows {
+public:
+  KVRows(Kernel &kernel, mlir::Value kv);
+
+  /// The indices of element 0 of key (or value) `key` of the request: append the element's number.
+  HostBuilder::Values locate(mlir::Value request, mlir::Value key, mlir::Value head);
+  mlir::Value keys() const { return keyBuffer; }
+  mlir::Value values() const { return valueBuffer; }
+
+  tile::KVType type;
+
+private:
+  mlir::Value pageOf(mlir::Value request, mlir::Value column);
+
+  HostBuilder &b;
+  mlir::Value keyBuffer, valueBuffer;
+  mlir::Value table, starts; ///< paged
+  mlir::Value rows;          ///< dense
+};
+
+/// The lengths of a KV: of the cache, or from its row offsets.
+mlir::Value kvLength(Kernel &kernel, mlir::Value kv, mlir::Value request);
+
+} // namespace pagefold::host
+
+#endif // PAGEFOLD_CONVERSION_TILETOHOST_KVROWS_H

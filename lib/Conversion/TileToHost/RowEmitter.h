@@ -1,0 +1,43 @@
+//===- RowEmitter.h - rope, norm and maps on one row ------------*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_CONVERSION_TILETOHOST_ROWEMITTER_H
+#define PAGEFOLD_CONVERSION_TILETOHOST_ROWEMITTER_H
+
+#include "Kernel.h"
+
+namespace pagefold::host {
+
+/// Where a row stands; all index values. `position` is signed and may be null where nothing asks for it.
+struct RowPlace {
+  mlir::Value token, head, position;
+};
+
+/// Loads one row of a [tokens, heads, dim] buffer as f32 into `row` (scratch of the padded dim, zero
+/// beyond it) and applies a row region (rope, norm, row maps) to it in place.
+class RowEmitter {
+public:
+  /// Takes scratch for rows of `dim` elements.
+  RowEmitter(Kernel &kernel, int64_t dim);
+  mlir::Value row() const { return rowBuffer; }
+  void load(mlir::Value source, const RowPlace &place, mlir::Region &region);
+
+private:
+  void emit(tile::RopeOp op, const RowPlace &place);
+  void emit(tile::RmsNormOp op);
+  void emit(tile::RowMapOp op, const RowPlace &place);
+  void rotate(tile::RopeOp op, mlir::Value position);
+
+  Kernel &kernel;
+  HostBuilder &b;
+  int64_t dim;
+  mlir::Value rowBuffer;
+};
+
+} // namespace pagefold::host
+
+#endif // PAGEFOLD_CONVERSION_TILETOHOST_ROWEMITTER_H

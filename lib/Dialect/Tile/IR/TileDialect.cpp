@@ -1,0 +1,121 @@
+//===- TileDialect.cpp - types and attributes of the tile dialect ---------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/DialectImplementation.h"
+#include "pagefold/Dialect/Tile/IR/Tile.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace pagefold::tile;
+
+#include "pagefold/Dialect/Tile/IR/TileDialect.cpp.inc"
+#include "pagefold/Dialect/Tile/IR/TileEnums.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "pagefold/Dialect/Tile/IR/TileTypes.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "pagefold/Dialect/Tile/IR/TileAttrs.cpp.inc"
+
+void TileDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "pagefold/Dialect/Tile/IR/TileTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "pagefold/Dialect/Tile/IR/TileAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "pagefold/Dialect/Tile/IR/TileOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// TileType: !tile.tile<q x 128, f32>
+//===----------------------------------------------------------------------===//
+
+static StringRef spelling(int64_t extent) {
+  switch (extent) {
+  case TileType::Q:
+    return "q";
+  case TileType::KV:
+    return "kv";
+  case TileType::All:
+    return "all";
+  default:
+    return "";
+  }
+}
+
+static FailureOr<int64_t> parseExtent(AsmParser &parser) {
+  int64_t value = 0;
+  if (OptionalParseResult number = parser.parseOptionalInteger(value); number.has_value()) {
+    if (failed(*number))
+      return failure();
+    if (value < 1)
+      return parser.emitError(parser.getCurrentLocation(), "expects an extent of at least 1, got ") << value,
+             failure();
+    return value;
+  }
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  if (parser.parseKeyword(&word))
+    return failure();
+  for (int64_t extent : {TileType::Q, TileType::KV, TileType::All})
+    if (word == spelling(extent))
+      return extent;
+  return parser.emitError(loc, "expects an extent: a number, q, kv or all, got ") << word, failure();
+}
+
+Type TileType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type element;
+  if (parser.parseLess())
+    return {};
+  do {
+    FailureOr<int64_t> extent = parseExtent(parser);
+    if (failed(extent))
+      return {};
+    shape.push_back(*extent);
+  } while (succeeded(parser.parseOptionalKeyword("x")));
+  if (parser.parseComma() || parser.parseType(element) || parser.parseGreater())
+    return {};
+  return get(parser.getContext(), shape, element);
+}
+
+void TileType::print(AsmPrinter &printer) const {
+  printer << '<';
+  llvm::interleave(
+      getShape(), printer.getStream(),
+      [&](int64_t extent) {
+        if (extent < 0)
+          printer << spelling(extent);
+        else
+          printer << extent;
+      },
+      " x ");
+  printer << ", " << getElementType() << '>';
+}
+
+//===----------------------------------------------------------------------===//
+// ScheduleAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ScheduleKind kind,
+                                   int64_t qTile, int64_t kvTile, int64_t splits) {
+  if (kind == ScheduleKind::Outer && (qTile < 16 || qTile > 512 || qTile % 16))
+    return emitError() << "C1: expects q_tile to be a multiple of 16 from 16 to 512 for outer, got " << qTile;
+  if (kind == ScheduleKind::Dot && (qTile < 1 || qTile > 16))
+    return emitError() << "C1: expects q_tile from 1 to 16 for dot, got " << qTile;
+  if (kvTile < 16 || kvTile > 1024 || kvTile % 16)
+    return emitError() << "C2: expects kv_tile to be a multiple of 16 from 16 to 1024, got " << kvTile;
+  if (splits < 1 || splits > 128)
+    return emitError() << "C3: expects splits from 1 to 128, got " << splits;
+  return success();
+}

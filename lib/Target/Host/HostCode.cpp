@@ -1,0 +1,167 @@
+//===- HostCode.cpp - machine code for the host ---------------------------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "pagefold/Target/Host/HostCode.h"
+#include "lld/Common/Driver.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/TargetParser/X86TargetParser.h"
+#include <mutex>
+
+LLD_HAS_DRIVER(elf)
+
+using namespace mlir;
+using namespace pagefold::host;
+
+//===----------------------------------------------------------------------===//
+// The target
+//===----------------------------------------------------------------------===//
+
+HostTarget HostTarget::ofThisMachine() {
+  HostTarget target;
+  target.triple = llvm::sys::getProcessTriple();
+  target.cpu = llvm::sys::getHostCPUName().str();
+  for (auto &feature : llvm::sys::getHostCPUFeatures())
+    if (feature.getValue())
+      target.features.push_back(feature.getKey().str());
+  llvm::sort(target.features);
+  return target;
+}
+
+HostTarget HostTarget::ofCpu(llvm::StringRef cpu) {
+  HostTarget target;
+  target.triple = llvm::sys::getProcessTriple();
+  target.cpu = cpu.str();
+  llvm::SmallVector<llvm::StringRef> features;
+  if (llvm::X86::parseArchX86(cpu) != llvm::X86::CK_None)
+    llvm::X86::getFeaturesForCPU(cpu, features);
+  for (llvm::StringRef feature : features)
+    target.features.push_back(feature.str());
+  llvm::sort(target.features);
+  return target;
+}
+
+static std::unique_ptr<llvm::TargetMachine> createMachine(const HostTarget &target, std::string &error) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  llvm::Triple triple(target.triple);
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!found)
+    return nullptr;
+  std::string features;
+  for (const std::string &feature : target.features)
+    features += (features.empty() ? "+" : ",+") + feature;
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
+      triple, target.cpu, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+//===----------------------------------------------------------------------===//
+// From LLVM IR to an object
+//===----------------------------------------------------------------------===//
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  // The vectors are ours already: these passes only cost time here.
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+static FailureOr<llvm::SmallVector<char, 0>> emitObject(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+    return failure();
+  passes.run(module);
+  return object;
+}
+
+//===----------------------------------------------------------------------===//
+// Linking
+//===----------------------------------------------------------------------===//
+
+/// Runs lld, which keeps global state, on temporary files.
+static FailureOr<std::string> link(llvm::ArrayRef<char> object, std::string &error) {
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  llvm::SmallString<128> input, output;
+  int descriptor;
+  if (std::error_code code = llvm::sys::fs::createTemporaryFile("pagefold", "o", descriptor, input)) {
+    error = "cannot write a temporary file: " + code.message() + "; set TMPDIR to a writable directory";
+    return failure();
+  }
+  llvm::raw_fd_ostream(descriptor, /*shouldClose=*/true) << llvm::StringRef(object.data(), object.size());
+  output = input;
+  output += ".so";
+  auto remove = llvm::make_scope_exit([&] {
+    llvm::sys::fs::remove(input);
+    llvm::sys::fs::remove(output);
+  });
+  const char *arguments[] = {"ld.lld", "-shared", "--threads=1", "-o", output.c_str(), input.c_str()};
+  std::string messages;
+  llvm::raw_string_ostream stream(messages);
+  lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  auto bytes = llvm::MemoryBuffer::getFile(output);
+  if (result.retCode != 0 || !bytes) {
+    error = "linking failed: " + messages;
+    return failure();
+  }
+  return (*bytes)->getBuffer().str();
+}
+
+FailureOr<std::string> pagefold::host::emitSharedObject(ModuleOp module, const HostTarget &target) {
+  std::string error;
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, error);
+  if (!machine)
+    return module.emitError("no code generator for ") << target.triple << ": " << error, failure();
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(module, context);
+  if (!translated)
+    return failure();
+  translated->setDataLayout(machine->createDataLayout());
+  translated->setTargetTriple(machine->getTargetTriple());
+  optimize(*translated, *machine);
+  FailureOr<llvm::SmallVector<char, 0>> object = emitObject(*translated, *machine);
+  if (failed(object))
+    return module.emitError("the code generator cannot write an object file for ") << target.triple, failure();
+  FailureOr<std::string> linked = link(*object, error);
+  if (failed(linked))
+    return module.emitError(error), failure();
+  return linked;
+}

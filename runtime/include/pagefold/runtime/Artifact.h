@@ -1,0 +1,165 @@
+//===- Artifact.h - what a compile produces ---------------------*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An artifact is code and a launch plan in one run of bytes. The compiler writes it with
+// serialize(), the runtime reads it with parse(); a bundle is the same bytes in a file. Everything
+// that is known about the format lives here and in Artifact.cpp; docs/artifact.md is its page.
+//
+// Who must change with this file:
+//   - docs/artifact.md, and kArtifactVersion when an old reader could misread a new artifact;
+//   - the compiler's pass that fills a Plan;
+//   - Launch.h where the change concerns the frame, the error word or the counters.
+//
+// parse() and serialize() apply the same verify(): what the compiler can write is what the runtime
+// can read, so that a mistake in a plan is found on the day it is made.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_RUNTIME_ARTIFACT_H
+#define PAGEFOLD_RUNTIME_ARTIFACT_H
+
+#include "pagefold/runtime/Error.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pagefold::runtime {
+
+inline constexpr uint32_t kArtifactVersion = 1;
+
+/// The element types that an argument may have.
+enum class DType : uint8_t { F32, F16, BF16, F64, I8, U8, I32, I64, Bool };
+
+std::string_view dtypeName(DType dtype);
+std::optional<DType> dtypeFromName(std::string_view name);
+/// Bytes of one element.
+int64_t dtypeSize(DType dtype);
+
+/// One entry of an argument's shape.
+struct Extent {
+  enum class Kind : uint8_t {
+    Fixed,  ///< exactly `value`
+    Any,    ///< whatever the tensor has
+    Symbol, ///< `symbol + value`: the first argument that has the symbol binds it, later ones agree
+  };
+  Kind kind = Kind::Any;
+  int64_t value = 0;
+  std::string symbol;
+
+  static Extent fixed(int64_t value) { return {Kind::Fixed, value, {}}; }
+  static Extent any() { return {}; }
+  static Extent symbolic(std::string name, int64_t plus = 0) {
+    return {Kind::Symbol, plus, std::move(name)};
+  }
+  bool operator==(const Extent &) const = default;
+};
+
+enum class Access : uint8_t {
+  Read,
+  Write,     ///< a result: the caller owns it, the launch fills it; overlaps no other argument
+  ReadWrite, ///< updated in place (the pages of a cache)
+};
+
+struct ArgumentPlan {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<Extent> shape;
+  Access access = Access::Read;
+  bool scalar = false;     ///< rank 0; its value goes into the frame, not its address
+  bool contiguous = false; ///< dense row-major required
+  bool operator==(const ArgumentPlan &) const = default;
+};
+
+struct KernelPlan {
+  enum class Workers : uint8_t { One, All };
+  std::string symbol; ///< a C symbol of the code
+  Workers workers = Workers::All;
+  bool operator==(const KernelPlan &) const = default;
+};
+
+/// `size` bytes at `offset` of a fresh workspace hold `byte` before its first launch.
+struct WorkspaceFill {
+  int64_t offset = 0;
+  int64_t size = 0;
+  uint8_t byte = 0;
+  bool operator==(const WorkspaceFill &) const = default;
+};
+
+/// How one function is launched. Sizes and offsets are in bytes.
+struct FunctionPlan {
+  std::string name;
+  /// Declared maxima ("batch", "tokens", "q_len", "kv_len"). A shape symbol of the same name may
+  /// not exceed its bound.
+  std::map<std::string, int64_t> bounds;
+  /// Inputs in order, then the results (Access::Write) in order.
+  std::vector<ArgumentPlan> args;
+  int64_t workspaceSize = 0;
+  std::vector<WorkspaceFill> workspaceInit;
+  int64_t scratchSize = 0;         ///< of each worker
+  int64_t errorWord = 0;           ///< where the ErrorWord lies in the workspace
+  std::optional<int64_t> counters; ///< where the TileCounters lie, when compiled with them
+  std::vector<KernelPlan> kernels; ///< in order
+  bool operator==(const FunctionPlan &) const = default;
+};
+
+/// What the code was made for.
+struct TargetPlan {
+  std::string kind; ///< "host"
+  std::string triple;
+  std::string cpu;
+  std::vector<std::string> features; ///< LLVM's names of what the code may use, without '+'
+  bool operator==(const TargetPlan &) const = default;
+};
+
+struct Plan {
+  std::string compiler; ///< name and version, for messages
+  TargetPlan target;
+  std::vector<FunctionPlan> functions;
+  bool operator==(const Plan &) const = default;
+};
+
+/// One code section. `bytes` is not owned.
+struct CodeSection {
+  std::string kind; ///< "elf-shared": an ELF shared object with the kernels' symbols
+  std::string_view bytes;
+  bool operator==(const CodeSection &) const = default;
+};
+
+struct Artifact {
+  Plan plan;
+  std::vector<CodeSection> code; ///< views of the bytes given to parse()
+};
+
+/// The plan's rules: names present and distinct, offsets inside the workspace, results last, ...
+/// InvalidArgument names the first rule broken.
+Status verify(const Plan &plan);
+
+/// The bytes of an artifact. Equal inputs give equal bytes.
+Result<std::string> serialize(const Plan &plan, std::span<const CodeSection> code);
+
+/// Reads an artifact. Any bytes are safe to give: what is not an intact artifact of this version is
+/// a BadInput. An artifact is code all the same: load only what you would run.
+Result<Artifact> parse(std::string_view bytes);
+
+/// The checksum that ends an artifact (FNV-1a, 64 bits): guards against damage, not against malice.
+uint64_t checksum(std::string_view bytes);
+
+/// One function as JSON for people and bindings:
+///   {"name", "target": {..}, "bounds": {..}, "args": [{"name", "dtype", "shape": [null, 32],
+///    "symbolic_shape": ["tokens", 32], "access", "scalar", "contiguous"}], "results": [like args],
+///    "workspace": {"size", "init"}, "scratch", "counters": offset or null, "kernels": [..]}
+/// "shape" has null where the extent is known at the launch only.
+std::string describe(const Plan &plan, const FunctionPlan &function);
+
+} // namespace pagefold::runtime
+
+#endif // PAGEFOLD_RUNTIME_ARTIFACT_H

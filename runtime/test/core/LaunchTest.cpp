@@ -1,0 +1,220 @@
+//===- LaunchTest.cpp - launches through the C ABI ------------------------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LaunchFixture.h"
+
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace pagefold::runtime;
+using namespace pagefold::runtime::test;
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define PAGEFOLD_TSAN 1
+#endif
+#endif
+
+TEST_F(Launch, RunsThreeKernelsWithBarriersBetween) {
+  for (int threads : {1, 2, 4, 7}) {
+    ASSERT_EQ(message(pagefold_set_num_threads(threads)), "");
+    for (int64_t requests : {1, 5, 64}) {
+      GatherCase gather(requests);
+      EXPECT_EQ(launch("gather", gather.args()), "");
+      EXPECT_EQ(gather.out.data, gather.expected()) << threads << " threads, batch " << requests;
+    }
+  }
+}
+
+TEST_F(Launch, A07_EmptyBatchIsALaunch) {
+  GatherCase gather(0);
+  EXPECT_EQ(launch("gather", gather.args()), "");
+}
+
+TEST_F(Launch, ScalarsTravelAsWords) {
+  Tensor<float> f32({}, -1.5f);
+  Tensor<uint16_t> f16({}, 0xbc00), bf16({}, 0xbf80);
+  f16.dtype = {kDLFloat, 16, 1};
+  bf16.dtype = {kDLBfloat, 16, 1};
+  Tensor<double> f64({}, -2.0);
+  Tensor<int8_t> i8({}, -3);
+  Tensor<uint8_t> u8({}, 253), boolean({}, 1);
+  boolean.dtype = {6, 8, 1};
+  Tensor<int32_t> i32({}, -4);
+  Tensor<int64_t> i64({}, -5), out({9});
+  ASSERT_EQ(launch("words", {f32.dl(), f16.dl(), bf16.dl(), f64.dl(), i8.dl(), u8.dl(), i32.dl(),
+                             i64.dl(), boolean.dl(), out.dl()}),
+            "");
+  std::vector<int64_t> expected = {0xbfc00000, 0xbc00, 0xbf80, int64_t(0xc000000000000000), -3, 253,
+                                   -4,         -5,     1};
+  EXPECT_EQ(out.data, expected);
+}
+
+//===----------------------------------------------------------------------===//
+// What a kernel says about a request
+//===----------------------------------------------------------------------===//
+
+TEST_F(Launch, A44_BadPageIdNamesRequestAndPlaceAndLeavesTheOthersRight) {
+  GatherCase gather;
+  gather.table.data[3 * 3 + 1] = 77; // request 3 has three pages
+  std::vector<float> good = GatherCase().expected();
+  EXPECT_EQ(
+      launch("gather", gather.args()),
+      "function 'gather', request 3: page id 77 at cache.table[3, 1] expects 0 <= id < 7; fix "
+      "the page table; the results of the other requests are valid");
+  gather.table.data[3 * 3 + 1] = GatherCase().table.data[3 * 3 + 1];
+  EXPECT_EQ(launch("gather", gather.args()), "") << "the error word is cleared by the next launch";
+  EXPECT_EQ(gather.out.data, good);
+}
+
+TEST_F(Launch, A44_NegativePageIdInAStridedTable) {
+  GatherCase gather;
+  Tensor<int32_t> wide({5, 6});
+  for (size_t r = 0; r < 5; ++r)
+    std::copy_n(gather.table.data.begin() + static_cast<long>(3 * r), 3,
+                wide.data.begin() + static_cast<long>(6 * r + 1));
+  wide.data[6 * 2 + 1] = -1;
+  wide.shape = {5, 3};
+  wide.strides = {6, 1};
+  wide.byteOffset = 4;
+  std::vector<const DLTensor *> args = gather.args();
+  args[1] = wide.dl();
+  EXPECT_EQ(
+      launch("gather", args),
+      "function 'gather', request 2: page id -1 at cache.table[2, 0] expects 0 <= id < 7; fix "
+      "the page table; the results of the other requests are valid");
+}
+
+TEST_F(Launch, LengthPastTheTableNamesTheLimit) {
+  GatherCase gather;
+  gather.lens.data[4] = 9;
+  EXPECT_EQ(
+      launch("gather", gather.args()),
+      "function 'gather', request 4: length 9 expects at most the 3 keys that the page table "
+      "has columns for; give a wider page table; the results of the other requests are valid");
+}
+
+//===----------------------------------------------------------------------===//
+// Threads and processes
+//===----------------------------------------------------------------------===//
+
+TEST_F(Launch, EightThreadsLaunchAtOnce) {
+  ASSERT_EQ(message(pagefold_set_num_threads(4)), "");
+  std::vector<std::string> errors(8);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < errors.size(); ++t)
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 50 && errors[t].empty(); ++round) {
+        GatherCase gather(static_cast<int64_t>(1 + (t * 7 + static_cast<size_t>(round)) % 64));
+        gather.bias.data[0] = static_cast<float>(t);
+        errors[t] = launch("gather", gather.args());
+        if (errors[t].empty() && gather.out.data != gather.expected())
+          errors[t] = "wrong result";
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(errors, std::vector<std::string>(8));
+}
+
+TEST_F(Launch, ThreadsMayChangeWhileOthersLaunch) {
+  std::string error;
+  std::thread launcher([&] {
+    for (int round = 0; round < 100 && error.empty(); ++round) {
+      GatherCase gather(64);
+      error = launch("gather", gather.args());
+      if (error.empty() && gather.out.data != gather.expected())
+        error = "wrong result";
+    }
+  });
+  for (int round = 0; round < 20; ++round)
+    EXPECT_EQ(message(pagefold_set_num_threads(1 + round % 5)), "");
+  launcher.join();
+  EXPECT_EQ(error, "");
+}
+
+TEST_F(Launch, NumberOfThreadsIsChecked) {
+  EXPECT_EQ(message(pagefold_set_num_threads(0)), "the number of threads expects 1 to 1024, got 0");
+  EXPECT_EQ(message(pagefold_set_num_threads(1025)),
+            "the number of threads expects 1 to 1024, got 1025");
+}
+
+TEST_F(Launch, A63_ForkThenLaunchInTheChild) {
+#ifdef PAGEFOLD_TSAN
+  GTEST_SKIP() << "ThreadSanitizer starts no threads after a fork of a process with threads";
+#endif
+  ASSERT_EQ(message(pagefold_set_num_threads(4)), "");
+  GatherCase before(64);
+  ASSERT_EQ(launch("gather", before.args()), "") << "the parent's pool has threads";
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    bool right = true;
+    for (int round = 0; round < 20; ++round) {
+      GatherCase gather(64);
+      right &= launch("gather", gather.args()).empty() && gather.out.data == gather.expected();
+    }
+    _exit(right ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+  GatherCase after(64);
+  EXPECT_EQ(launch("gather", after.args()), "");
+  EXPECT_EQ(after.out.data, after.expected());
+}
+
+//===----------------------------------------------------------------------===//
+// Modules
+//===----------------------------------------------------------------------===//
+
+TEST_F(Launch, ModulesOfTheSameCodeAreApart) {
+  // The loader knows objects by name, and names of closed descriptors come back.
+  for (int round = 0; round < 3; ++round) {
+    std::string bytes = testArtifact();
+    pagefold_module *modules[3] = {};
+    for (pagefold_module *&module : modules)
+      ASSERT_EQ(message(pagefold_module_load(bytes.data(), bytes.size(), &module)), "");
+    for (pagefold_module *module : modules) {
+      GatherCase gather;
+      EXPECT_EQ(launch(function(module, "gather"), gather.args()), "");
+      EXPECT_EQ(gather.out.data, gather.expected());
+      pagefold_module_free(module);
+    }
+  }
+}
+
+TEST_F(Launch, FunctionsAreFoundByName) {
+  pagefold_function *found = nullptr;
+  EXPECT_EQ(message(pagefold_module_function(module_, "attend", &found)),
+            "the module has no function 'attend', it has 'gather', 'words', 'wait'");
+  EXPECT_EQ(message(pagefold_module_function(module_, nullptr, &found)),
+            "expects the name of a function, as the module has several: 'gather', 'words', 'wait'");
+  EXPECT_EQ(found, nullptr);
+}
+
+TEST_F(Launch, PlanTellsArgumentsAndResults) {
+  std::string json = pagefold_function_plan_json(function(module_, "gather"));
+  EXPECT_NE(json.find(R"("args":[{"name":"cache.values","dtype":"f32","shape":[null,8])"),
+            std::string::npos)
+      << json;
+  EXPECT_NE(
+      json.find(R"("results":[{"name":"out0","dtype":"f32","shape":[null,8],"access":"write",)"
+                R"("symbolic_shape":["batch",8])"),
+      std::string::npos)
+      << json;
+}
+
+TEST_F(Launch, NullHandlesAreErrors) {
+  EXPECT_EQ(message(pagefold_function_launch(nullptr, nullptr, 0, nullptr, 0, nullptr)),
+            "expects a function, got null");
+  EXPECT_EQ(message(pagefold_module_load(nullptr, 0, nullptr)),
+            "expects an artifact's bytes, got null");
+  pagefold_module_free(nullptr);
+  pagefold_error_free(nullptr);
+}
