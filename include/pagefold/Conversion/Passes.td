@@ -62,7 +62,8 @@ def HopperToNVVM : Pass<"hopper-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     becomes its instructions, always the same. What upstream lacks (a left operand of wgmma in registers, predicated
     arrivals, polls that end a basic block) is inline assembly.
 
-    **Does not** move, merge or drop anything: the order of a kernel is its schedule.
+    **Does not** move, merge or drop anything: the order of a kernel is its schedule. The one exception is asked for: `hopper.release`
+    with `after` stands behind the instruction that computes the element it waits for.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect",
                            "::mlir::cf::ControlFlowDialect", "::mlir::scf::SCFDialect"];

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowerings.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "pagefold/Target/Hopper/Chip.h"
 
 using namespace mlir;
@@ -76,19 +77,55 @@ static void lowerArrive(ArriveOp op, ArriveOp::Adaptor adaptor, Emitter &emitter
 /// Element of the exponentials that holds a release back: a quarter of them are done then.
 static constexpr int64_t kPinnedElement = 16;
 
-static void lowerRelease(ReleaseOp op, ReleaseOp::Adaptor adaptor, Emitter &emitter) {
-  Value barrier = emitter.emptyBarrier(op.getRing(), adaptor.getTurn());
-  if (!op.getAfter()) {
-    emitter.assembly({}, "{ .reg .pred p; setp.eq.u32 p, $1, 0; @p mbarrier.arrive.shared::cta.b64 _, [$0]; }",
-                     "r,r,~{memory}", {barrier, emitter.lane()});
-    return;
+/// The scalar that was put into a struct, or null where it is not to be seen.
+static Value insertedElement(Value aggregate, int64_t position) {
+  while (auto insert = aggregate.getDefiningOp<LLVM::InsertValueOp>()) {
+    if (insert.getPosition().front() == position)
+      return insert.getValue();
+    aggregate = insert.getContainer();
   }
+  return {};
+}
+
+/// Whether an arrival with this turn may stand right behind `op`: the turn is known there, and between it and the insertion
+/// point there is arithmetic only.
+static bool canArriveBehind(Operation *op, Value turn, OpBuilder &builder) {
+  Block *block = builder.getInsertionBlock();
+  if (!op || op->getBlock() != block)
+    return false;
+  if (Operation *known = turn.getDefiningOp(); known && known->getBlock() == block && !known->isBeforeInBlock(op))
+    return false;
+  for (auto it = std::next(op->getIterator()); it != builder.getInsertionPoint(); ++it)
+    if (!isa<LLVM::CallIntrinsicOp>(*it) && !isMemoryEffectFree(&*it))
+      return false;
+  return true;
+}
+
+static void releaseStage(Emitter &emitter, TypedValue<RingType> ring, Value turn) {
+  emitter.assembly({}, "{ .reg .pred p; setp.eq.u32 p, $1, 0; @p mbarrier.arrive.shared::cta.b64 _, [$0]; }",
+                   "r,r,~{memory}", {emitter.emptyBarrier(ring, turn), emitter.lane()});
+}
+
+/// Arrives once element 16 is known, and stands right behind it among the other elements' instructions.
+static void releaseBehind(Emitter &emitter, TypedValue<RingType> ring, Value turn, Value fragment) {
+  OpBuilder::InsertionGuard guard(emitter.builder);
+  Value pin = insertedElement(fragment, kPinnedElement);
+  if (pin && canArriveBehind(pin.getDefiningOp(), turn, emitter.builder))
+    emitter.builder.setInsertionPointAfterValue(pin);
+  else
+    pin = LLVM::ExtractValueOp::create(emitter.builder, emitter.loc, fragment, kPinnedElement);
   // 2^x >= 0, or NaN: always true, which ptxas cannot know.
-  Value pin = LLVM::ExtractValueOp::create(emitter.builder, emitter.loc, adaptor.getAfter(), kPinnedElement);
   emitter.assembly({},
                    "{ .reg .pred p; setp.eq.u32 p, $1, 0; setp.geu.and.f32 p, $2, 0f00000000, p; "
                    "@p mbarrier.arrive.shared::cta.b64 _, [$0]; }",
-                   "r,r,f,~{memory}", {barrier, emitter.lane(), pin});
+                   "r,r,f,~{memory}", {emitter.emptyBarrier(ring, turn), emitter.lane(), pin});
+}
+
+static void lowerRelease(ReleaseOp op, ReleaseOp::Adaptor adaptor, Emitter &emitter) {
+  if (op.getAfter())
+    releaseBehind(emitter, op.getRing(), adaptor.getTurn(), adaptor.getAfter());
+  else
+    releaseStage(emitter, op.getRing(), adaptor.getTurn());
 }
 
 //===----------------------------------------------------------------------===//

@@ -36,6 +36,28 @@ static bool isParameter(Type type) {
   return isa<TensorMapType, PointerType>(type) || type.isInteger(32) || type.isF32();
 }
 
+/// Shared memory is known by its allocation: no other op and no block gives such a value.
+static LogicalResult verifyAllocations(KernelOp kernel) {
+  auto isShared = [](Type type) { return isa<SharedType, RingType>(type); };
+  WalkResult result = kernel.walk([&](Operation *op) {
+    bool allocates = isa<AllocOp, AllocRingOp>(op);
+    if (allocates && op->getParentOp() != kernel)
+      return kernel.emitOpError("C3: expects allocations in its own block, got one inside ")
+                 << op->getParentOp()->getName(),
+             WalkResult::interrupt();
+    if (!allocates && llvm::any_of(op->getResultTypes(), isShared))
+      return op->emitOpError("C4: expects shared tiles and rings to be results of allocations only"),
+             WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        if (llvm::any_of(block.getArgumentTypes(), isShared))
+          return op->emitOpError("C4: expects no block argument that is a shared tile or ring"),
+                 WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult KernelOp::verifyRegions() {
   for (Type type : getArgumentTypes())
     if (!isParameter(type))
@@ -50,13 +72,7 @@ LogicalResult KernelOp::verifyRegions() {
   int64_t roles = llvm::count_if(getBody().front(), [](Operation &op) { return isa<RolesOp>(op); });
   if (roles != 1)
     return emitOpError("C3: expects exactly one hopper.roles, got ") << roles;
-  WalkResult nested = walk([&](Operation *op) {
-    return isa<AllocOp, AllocRingOp>(op) && op->getParentOp() != *this ? WalkResult::interrupt()
-                                                                       : WalkResult::advance();
-  });
-  if (nested.wasInterrupted())
-    return emitOpError("C3: expects allocations in its own block, got one inside another op");
-  return success();
+  return verifyAllocations(*this);
 }
 
 //===----------------------------------------------------------------------===//

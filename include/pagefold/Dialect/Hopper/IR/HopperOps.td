@@ -42,6 +42,7 @@ def Hopper_KernelOp : Hopper_Op<"kernel", [IsolatedFromAbove, FunctionOpInterfac
     * C1: parameters are tensor maps, pointers, i32 or f32, and there is no result.
     * C2: shared tiles, rings, barriers and notes fit the shared memory of a CTA (232448 bytes).
     * C3: the kernel has exactly one `hopper.roles`, and allocations and it stand in the kernel's own block.
+    * C4: shared tiles and rings are used as their allocations give them, through no block argument.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
