@@ -178,6 +178,11 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, AttrSizedOperandSegments, Sin
         attn.yield %r : f32
       }
       : tensor<?x32x128xbf16>, !cache, tensor<?xi32> -> tensor<?x32x128xbf16>
+    ```
+
+    Over dense keys and values, with the log-sum-exp:
+
+    ```mlir
     %o, %lse = attn.attention %q, %k, %v rows(%rows) kv_rows(%kv_rows) scale 0.125
       : tensor<?x9x64xf32>, tensor<?x3x64xf32>, tensor<?x3x64xf32>, tensor<?xi32>, tensor<?xi32>
       -> tensor<?x9x64xf32>, tensor<?x9xf32>
@@ -185,8 +190,9 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, AttrSizedOperandSegments, Sin
 
     Clauses come in any order; `rows` and `scale` are required, and without `mask` every key is visible.
     Further clauses: `symbols(%w : i32, %s : tensor<?xi32>)` binds the mask's symbols in order,
-    `row_values(%starts : tensor<?xi32>)` its row values, one for each token of the batch; `sinks(%s : tensor<32xf32>)`; `bitmap(%bits : tensor<?xi8>, %starts : tensor<?xi64>)` masks by bits:
-    key `k` of row `q` is visible only if bit `starts[r] + q * kv_len + k` (least significant first) is set.
+    `row_values(%starts : tensor<?xi32>)` its row values, one for each token of the batch;
+    `sinks(%s : tensor<32xf32>)`; `bitmap(%bits : tensor<?xi8>, %starts : tensor<?xi64>)` masks by bits: key
+    `k` of row `q` is visible only if bit `starts[r] + q * kv_len + k` (least significant first) is set.
 
     Constraints:
     * C1: exactly one of a cache, or key, value and kv_rows is given.
@@ -201,7 +207,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, AttrSizedOperandSegments, Sin
     * C10: the score region, where there is one, takes (f32, i32, i32, i32, i32) and the captures, and yields f32.
     * C11: the epilogue, where there is one, takes (f32, i32, i32, i32) and the captures, and yields f32.
     * C12: score and epilogue hold only ops of the white list (`attn.lookup`, `attn.position`,
-      `attn.token`, elementwise arith and math).
+      `attn.token`, and the arith and math of `docs/howto/add-an-epilogue-op.md`) over f32, i32 and i1, and
+      f16 and bf16 between conversions.
     * C13: the query prologue is row-wise, as in `attn.append` C3 and C4.
   }];
   let arguments = (ins Attn_Tokens:$query, Optional<Attn_PagedKVType>:$cache, Optional<Attn_Tokens>:$key,
