@@ -60,7 +60,8 @@ def Attn_CacheOp : Attn_Op<"cache", [Pure]> {
     `starts(%s : tensor<B+1 x i32>)`. Entries past `ceildiv(lens[r], S)` are never read.
 
     `layout(nhd)`: pages are `[P, S, HK, D]`; `layout(hnd)`: `[P, HK, S, D]`. Strides are run-time
-    values, so K and V may be views of one allocation.
+    values, so K and V may be views of one allocation. Appends write into these pages: build one cache of them
+    a graph, two would be one memory under two names.
 
     ```mlir
     %cache = attn.cache %k_pages, %v_pages table(%table) lens(%lens) layout(nhd)
@@ -204,8 +205,10 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, AttrSizedOperandSegments, Sin
     * C7: `symbols` and `row_values` bind as many values as the mask names; a row value is `[T]` i32.
     * C8: sinks is `[HQ]` f32.
     * C9: bitmap needs starts, and the other way round.
-    * C10: the score region, where there is one, takes (f32, i32, i32, i32, i32) and the captures, and yields f32.
-    * C11: the epilogue, where there is one, takes (f32, i32, i32, i32) and the captures, and yields f32.
+    * C10: the score region, where there is one, takes (f32, i32, i32, i32, i32) and the captures (f32,
+      i32 or tensors), and yields f32.
+    * C11: the epilogue, where there is one, takes (f32, i32, i32, i32) and the captures (f32, i32
+      or tensors), and yields f32.
     * C12: score and epilogue hold only ops of the white list (`attn.lookup`, `attn.position`,
       `attn.token`, and the arith and math of `docs/howto/add-an-epilogue-op.md`) over f32, i32 and i1, and
       f16 and bf16 between conversions.
