@@ -71,6 +71,7 @@ runtime::Result<std::string> compile(StringRef mlir, StringRef json, std::string
     auto policy = std::make_unique<remark::RemarkEmittingPolicyAll>();
     (void)remark::enableOptimizationRemarks(context, std::make_unique<TextStreamer>(*remarks), std::move(policy), all);
   }
+  context.printOpOnDiagnostic(false); // a sentence and its place, not the op
   Diagnostics diagnostics(context);
   auto source = std::make_shared<llvm::SourceMgr>();
   source->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(mlir, "graph"), SMLoc());
