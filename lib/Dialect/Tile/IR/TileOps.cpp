@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "pagefold/Dialect/Tile/IR/Tile.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/PatternMatch.h"
+#include "pagefold/Dialect/Tile/IR/Tile.h"
 
 using namespace mlir;
 using namespace pagefold;
@@ -54,17 +54,24 @@ static LogicalResult verifyScalarRegion(Operation *op, Region &region, unsigned 
 static LogicalResult verifyRowRegion(Operation *op, Region &region) {
   Block &block = region.front();
   if (block.getNumArguments() != 1 || !isa<TileType>(block.getArgument(0).getType()))
-    return op->emitOpError("expects a region that takes one tile, got (") << block.getArgumentTypes() << ")";
+    return op->emitOpError("expects a region that takes one tile, got (")
+           << block.getArgumentTypes() << ")";
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
   if (!yield || !yield.getValue() || yield.getValue().getType() != block.getArgument(0).getType())
     return op->emitOpError("expects its region to yield ") << block.getArgument(0).getType();
   return success();
 }
 
-LogicalResult RowMapOp::verifyRegions() { return verifyScalarRegion(*this, getBody(), kRowMapArgs); }
+LogicalResult RowMapOp::verifyRegions() {
+  return verifyScalarRegion(*this, getBody(), kRowMapArgs);
+}
 LogicalResult MapOp::verifyRegions() { return verifyScalarRegion(*this, getBody(), kScoreArgs); }
-LogicalResult FinishOp::verifyRegions() { return verifyScalarRegion(*this, getBody(), kEpilogueArgs); }
-LogicalResult MergeSplitsOp::verifyRegions() { return verifyScalarRegion(*this, getBody(), kEpilogueArgs); }
+LogicalResult FinishOp::verifyRegions() {
+  return verifyScalarRegion(*this, getBody(), kEpilogueArgs);
+}
+LogicalResult MergeSplitsOp::verifyRegions() {
+  return verifyScalarRegion(*this, getBody(), kEpilogueArgs);
+}
 LogicalResult RowsOp::verifyRegions() { return verifyRowRegion(*this, getBody()); }
 LogicalResult LoadQOp::verifyRegions() { return verifyRowRegion(*this, getBody()); }
 LogicalResult AppendOp::verifyRegions() {
@@ -102,8 +109,8 @@ LogicalResult FoldOp::verifyRegions() {
 LogicalResult ContractOp::verify() {
   ArrayRef<int64_t> q = getQuery().getType().getShape(), k = getKey().getType().getShape();
   TileType result = getResult().getType();
-  if (q.size() != 2 || k.size() != 2 || q[1] != k[1] || result.getShape() != ArrayRef<int64_t>{q[0], k[0]} ||
-      !result.getElementType().isF32())
+  if (q.size() != 2 || k.size() != 2 || q[1] != k[1] ||
+      result.getShape() != ArrayRef<int64_t>{q[0], k[0]} || !result.getElementType().isF32())
     return emitOpError("C1: expects [q, d] x [n, d] -> [q, n] in f32, got ")
            << getQuery().getType() << " x " << getKey().getType() << " -> " << result;
   return success();
@@ -113,6 +120,7 @@ LogicalResult AccumulateOp::verify() {
   ArrayRef<int64_t> p = getWeights().getType().getShape(), v = getValues().getType().getShape();
   if (p.size() != 2 || v.size() != 2 || p[1] != v[0] || v[1] != getState().getType().getVDim())
     return emitOpError("C1: expects [q, n] x [n, v_dim] into a state of v_dim, got ")
-           << getWeights().getType() << " x " << getValues().getType() << " into " << getState().getType();
+           << getWeights().getType() << " x " << getValues().getType() << " into "
+           << getState().getType();
   return success();
 }
