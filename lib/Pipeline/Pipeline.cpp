@@ -38,7 +38,7 @@ std::optional<Stage> pagefold::stageFromName(llvm::StringRef name) {
 
 static void buildAttn(OpPassManager &manager, const CompileOptions &options) {
   if (options.fuse)
-    manager.addNestedPass<func::FuncOp>(attn::createFuseIntoAttention());
+    manager.addNestedPass<func::FuncOp>(attn::createAttnFuse());
   manager.addPass(createCanonicalizerPass());
 }
 
