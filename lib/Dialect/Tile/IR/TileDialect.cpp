@@ -123,3 +123,22 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "C3: expects splits from 1 to 128, got " << splits;
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// KVType
+//===----------------------------------------------------------------------===//
+
+LogicalResult KVType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t heads,
+                             int64_t kDim, int64_t vDim, Type elementType, int64_t pageSize) {
+  if (heads < 1)
+    return emitError() << "C1: expects at least 1 head, got " << heads;
+  for (int64_t dim : {kDim, vDim})
+    if (!pagefold::attn::PagedKVType::isHeadDim(dim))
+      return emitError() << "C2: expects head dims that are multiples of 8 from 8 to 512, got "
+                         << dim;
+  if (!elementType.isF32() && !elementType.isF16() && !elementType.isBF16())
+    return emitError() << "C3: expects f32, f16 or bf16 elements, got " << elementType;
+  if (pageSize < 0 || pageSize > 1024)
+    return emitError() << "C4: expects a page of 1 to 1024 tokens, got " << pageSize;
+  return success();
+}
