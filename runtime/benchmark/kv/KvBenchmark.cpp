@@ -163,7 +163,9 @@ BENCHMARK(admitFullHitAndAbort)->Unit(benchmark::kMicrosecond);
 /// One step of 256 running decodes: plan, pages, table updates, results.
 void scheduleDecodeStep(benchmark::State &state) {
   auto manager = makeManager();
-  auto scheduler = std::move(*Scheduler::create(*manager, {.maxRunning = 256}));
+  SchedulerOptions options;
+  options.maxRunning = 256;
+  auto scheduler = std::move(*Scheduler::create(*manager, options));
   for (RequestId id = 0; id < 256; ++id)
     (void)scheduler->add({.id = id, .key = makeKey(randomTokens(256, id)), .maxNewTokens = 6'000});
   auto step = [&] {
