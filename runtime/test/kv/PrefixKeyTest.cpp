@@ -34,12 +34,12 @@ TEST(PrefixKey, AppendGivesTheHashesOfTheWhole) {
   EXPECT_EQ(whole.contentTag(), grown.contentTag());
 }
 
-// The digests are part of events that other processes read: they must not change by accident.
+// The digests are part of events that other processes read: they must not change by accident. This
+// one was computed with Python's hashlib.blake2b from the layout in PrefixKey.h.
 TEST(PrefixKey, DigestIsStable) {
-  EXPECT_EQ(key({1, 2, 3, 4}).pageHashes()[0].hex(), key({1, 2, 3, 4}).pageHashes()[0].hex());
   EXPECT_EQ(
       key({1, 2, 3, 4}, {.salt = "s", .adapter = "a", .extraKeys = {"x"}}).pageHashes()[0].hex(),
-      "DIGEST");
+      "11890b53da8ea16ef2aadf5fc7de8920");
 }
 
 // A49: moving a character from one field to the next must give another key.
