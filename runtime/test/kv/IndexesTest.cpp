@@ -7,6 +7,7 @@
 
 #include "EvictionQueue.h"
 #include "HashIndex.h"
+#include "PageCache.h"
 #include "PageTable.h"
 #include "SiblingIndex.h"
 
@@ -150,4 +151,33 @@ TEST(PageTable, UpdatesReproduceTheTableAndNameEachEntryOnce) {
   std::vector<TableUpdate> none;
   table.drainInto(none);
   EXPECT_TRUE(none.empty());
+}
+
+// The count of touches has 32 bits; at its end the pages are numbered afresh, in the same order.
+TEST(PageCache, OrderOfEvictionOutlivesTheTouchCounter) {
+  KvCounters counters;
+  KvCacheOptions options;
+  options.numPages = 8;
+  options.pageSize = 1;
+  PageCache cache(options, counters);
+  OwnerId owner = cache.owners().acquire("test");
+  cache.skipTouchesTo(0xfffffffbu);
+  std::vector<TokenId> tokens = {4, 0, 6, 2, 7, 1, 5, 3};
+  std::vector<PageId> stored;
+  for (TokenId &token : tokens) { // the counter ends in the middle
+    PageId page = cache.allocate(owner);
+    NewPrefixPage what;
+    what.hash.bytes[0] = static_cast<uint8_t>(token);
+    what.tokens = what.rawTokens = {&token, 1};
+    cache.insert(page, what, {});
+    cache.release(page, cache.nextTouch());
+    ASSERT_TRUE(cache.verify().has_value());
+    stored.push_back(page);
+  }
+  EXPECT_LT(cache.nextTouch(), 100u);
+  for (PageId oldest : stored) {
+    EXPECT_EQ(cache.page(oldest).state, PageState::Cached);
+    cache.evict(1);
+    EXPECT_EQ(cache.page(oldest).state, PageState::Free);
+  }
 }
