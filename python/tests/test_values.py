@@ -206,7 +206,8 @@ def test_A14_every_query_head_reads_its_own_kv_head(heads, kv_heads, q_len):
         value[:] = np.arange(1, kv_heads + 1, dtype=np.float32)[:, None]
     out, _ = run(config, batch)
     head_code = np.arange(heads) // (heads // kv_heads) + 1
-    assert np.abs(out - head_code[:, None]).max() <= 2e-6 * kv_heads
+    # Sums of f32 weights, in whatever order: exact but for their rounding.
+    assert np.abs(out / head_code[:, None] - 1).max() <= 1e-6 * np.sqrt(2049)
 
 
 @pytest.mark.parametrize("page", [1, 2, 3, 19, 256, 512])
