@@ -105,8 +105,9 @@ class Function:
 
     def _allocate(self, dims: _Dims) -> tuple[np.ndarray, ...]:
         shapes = [dims.shape(spec) for spec in self._results]
+        # Zeros, since rows that no request owns are not written: no stale memory in a result.
         return tuple(
-            np.empty(shape, numpy_dtype(spec["dtype"])) for shape, spec in zip(shapes, self._results)
+            np.zeros(shape, numpy_dtype(spec["dtype"])) for shape, spec in zip(shapes, self._results)
         )
 
     def _checked_results(self, results, dims: _Dims) -> list[Tensor]:
