@@ -89,8 +89,19 @@ Value FoldingBuilder::add(Value lhs, Value rhs) { return binary<arith::AddIOp>(l
 Value FoldingBuilder::sub(Value lhs, Value rhs) { return binary<arith::SubIOp>(lhs, rhs); }
 Value FoldingBuilder::max(Value lhs, Value rhs) { return binary<arith::MaxSIOp>(lhs, rhs); }
 Value FoldingBuilder::min(Value lhs, Value rhs) { return binary<arith::MinSIOp>(lhs, rhs); }
-Value FoldingBuilder::both(Value lhs, Value rhs) { return binary<arith::AndIOp>(lhs, rhs); }
-Value FoldingBuilder::either(Value lhs, Value rhs) { return binary<arith::OrIOp>(lhs, rhs); }
+
+// A scalar that decides nothing is not broadcast first.
+Value FoldingBuilder::both(Value lhs, Value rhs) {
+  if (matchPattern(lhs, m_One()))
+    return rhs;
+  return matchPattern(rhs, m_One()) ? lhs : binary<arith::AndIOp>(lhs, rhs);
+}
+
+Value FoldingBuilder::either(Value lhs, Value rhs) {
+  if (matchPattern(lhs, m_Zero()))
+    return rhs;
+  return matchPattern(rhs, m_Zero()) ? lhs : binary<arith::OrIOp>(lhs, rhs);
+}
 
 Value FoldingBuilder::mul(Value value, int64_t factor) {
   if (factor == 1)

@@ -41,7 +41,6 @@ private:
 
   KeyInterval hull() const;
   void readBounds(const LinearSystem &system);
-  bool mayBeEmpty(const LinearSystem &system) const;
   AffineExpr toExpr(ArrayRef<int64_t> paramRow) const;
 
   unsigned numParams() const { return paramExprs.size(); }
@@ -288,51 +287,6 @@ void Projection::readBounds(const LinearSystem &system) {
   }
 }
 
-/// Whether the greatest lower bound, other than 0, can exceed an upper bound. (With 0 as the
-/// greatest, the upper bound is negative, and the tiles it reaches come before the first one.)
-bool Projection::mayBeEmpty(const LinearSystem &system) const {
-  std::vector<Row> lower, upper;
-  LinearSystem base(numParams(), 0);
-  for (const Row &row : facts)
-    base.addParamInequality(row);
-  for (const Row &row : system.getInequalities()) {
-    if (std::abs(row[0]) > 1)
-      return true; // whether a multiple lies between is not worth a proof
-    if (row[0] == 0)
-      base.addInequality(row);
-    else
-      (row[0] > 0 ? lower : upper).push_back(row);
-  }
-  for (const Row &low : lower) {
-    bool isZero =
-        llvm::all_of(ArrayRef(low).drop_front(), [](int64_t value) { return value == 0; });
-    for (const Row &high : upper) {
-      if (isZero)
-        break;
-      LinearSystem crossing = base; // low > high, and low >= every other lower bound
-      auto addDifference = [&](const Row &a, const Row &b, int64_t constant) {
-        Row row(a.size(), 0);
-        for (size_t i = 1; i < a.size(); ++i)
-          row[i] = a[i] + b[i];
-        row.back() += constant;
-        crossing.addInequality(row);
-      };
-      // `low` says k >= -low, `high` says k <= high: crossing means -low - high - 1 >= 0.
-      Row minusLow = low, minusHigh = high;
-      for (Row *row : {&minusLow, &minusHigh})
-        for (int64_t &value : *row)
-          value = -value;
-      addDifference(minusLow, minusHigh, -1);
-      for (const Row &other : lower)
-        if (&other != &low)
-          addDifference(minusLow, other, 0);
-      if (!crossing.isEmpty())
-        return true;
-    }
-  }
-  return false;
-}
-
 KeyInterval Projection::hull() const {
   KeyInterval all;
   all.method = BoundMethod::Hull;
@@ -358,7 +312,6 @@ std::optional<KeyInterval> Projection::run() {
     return std::nullopt;
   system.dropImplied(facts);
   readBounds(system);
-  interval.mayBeEmpty = mayBeEmpty(system);
   return interval;
 }
 

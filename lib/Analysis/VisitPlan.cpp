@@ -41,6 +41,10 @@ public:
   bool startsWithin(const KeyInterval &cut, const KeyInterval &piece,
                     const KeyInterval *previous) const;
 
+  /// Whether the interval may be empty although its ends share a tile: a lower bound other than 0
+  /// decides and exceeds the upper one. (Below a lower bound of 0 lies no tile at all.)
+  bool mayBeEmptyWithinTile(const KeyInterval &interval) const;
+
 private:
   SmallVector<AffineExpr> lower(const KeyInterval &interval) const;
   Conjunction nonEmpty(std::initializer_list<const KeyInterval *> intervals) const;
@@ -94,6 +98,24 @@ bool EndProver::startsWithin(const KeyInterval &cut, const KeyInterval &piece,
              beyond.push_back({start - high - 2});
              return space.isEmpty(beyond);
            });
+  });
+}
+
+bool EndProver::mayBeEmptyWithinTile(const KeyInterval &interval) const {
+  Conjunction guards;
+  for (AffineExpr guard : interval.guards)
+    guards.push_back({guard});
+  return llvm::any_of(interval.lower, [&](AffineExpr start) {
+    if (start == getAffineConstantExpr(0, space.getContext()))
+      return false;
+    Conjunction decides = guards;
+    for (AffineExpr other : interval.lower)
+      decides.push_back({start - other});
+    return llvm::any_of(interval.upper, [&](AffineExpr end) {
+      Conjunction crossed = decides;
+      crossed.push_back({start - end - 1});
+      return !space.isEmpty(crossed);
+    });
   });
 }
 
@@ -170,6 +192,8 @@ static VisitPiece cutPiece(const EndProver &prover, const TileBounds &bounds, un
 
 void pagefold::planVisits(const TileSpace &space, TileBounds &bounds) {
   EndProver prover(space);
+  for (KeyInterval &interval : bounds.any)
+    interval.mayBeEmpty = prover.mayBeEmptyWithinTile(interval);
   bool mayCut = bounds.notFull.size() == 1;
   auto isTested = [&](unsigned any) { return !mayCut || bounds.any[any].residue; };
 

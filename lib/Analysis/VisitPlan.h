@@ -13,7 +13,7 @@
 
 namespace pagefold {
 
-/// Fills in `order` and `pieces` of bounds whose intervals are derived.
+/// Fills in `order`, `pieces` and `mayBeEmpty` of bounds whose intervals are derived.
 void planVisits(const TileSpace &space, TileBounds &bounds);
 
 } // namespace pagefold

@@ -8,10 +8,11 @@
 #include "pagefold-c/Compiler.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Parser/Parser.h"
 #include "pagefold/InitAll.h"
+#include "pagefold/Pipeline/ParseGraph.h"
 #include "pagefold/Pipeline/Pipeline.h"
 #include "pagefold/runtime/CApi.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include <cstring>
 
@@ -71,7 +72,9 @@ runtime::Result<std::string> compile(StringRef mlir, StringRef json, std::string
     (void)remark::enableOptimizationRemarks(context, std::make_unique<TextStreamer>(*remarks), std::move(policy), all);
   }
   Diagnostics diagnostics(context);
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(mlir, ParserConfig(&context), "graph");
+  auto source = std::make_shared<llvm::SourceMgr>();
+  source->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(mlir, "graph"), SMLoc());
+  OwningOpRef<ModuleOp> module = parseGraph(source, &context);
   if (!module)
     return runtime::fail(ErrorCode::BadInput, diagnostics.text);
   FailureOr<std::string> bytes = compileToArtifact(*module, *options);

@@ -36,6 +36,10 @@ const SpellingRule *findSpelling(llvm::StringRef name);
 /// Whether `name` may name a symbol: an identifier, and no word of the syntax.
 bool isMaskName(llvm::StringRef name);
 
+/// Whether every coefficient, constant and divisor fits 32 bits, and all divisors are at least 1:
+/// so that 64 bits hold their products with run-time values.
+bool fitsThirtyTwoBits(mlir::AffineExpr expr);
+
 /// Turns conditions into the sets of `mask`, whose symbols and row variables are in place, and
 /// canonicalises it.
 void setConditions(MaskSets &mask, const Conditions &conditions, mlir::MLIRContext *context);

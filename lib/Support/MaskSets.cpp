@@ -186,8 +186,7 @@ MaskSets pagefold::uniteMasks(const MaskSets &lhs, const MaskSets &rhs) {
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// Coefficients and constants must leave room for products with run-time values of 32 bits.
-static bool fitsThirtyTwoBits(AffineExpr expr) {
+bool pagefold::fitsThirtyTwoBits(AffineExpr expr) {
   std::optional<LinearForm> form = LinearForm::get(expr);
   if (!form || !llvm::isInt<32>(form->constant))
     return false;

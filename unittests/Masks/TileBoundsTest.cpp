@@ -176,4 +176,28 @@ TEST(TileBoundsTest, RandomMasksAreNeverUnsound) {
     EXPECT_GT(methods[stringify(method)], 0) << stringify(method).str();
 }
 
+/// Eliminating the tables multiplies coefficients of 31 bits three times.
+TEST(TileBoundsTest, NumbersBeyond64BitsGiveAHull) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  NamedMask named{"huge",
+                  "2147483647 * q + 2147483629 * s >= 2147483587 * k + 2147483579 * e and "
+                  "2147483563 * e >= 2147483549 * s + 2147483543 * q - 5 and "
+                  "2147483489 * s >= 2147483477 * q where s per_row, e per_row",
+                  {}};
+  named.rows = [](int64_t q, const MaskEnv &) { return std::vector<int64_t>{q, 2 * q}; };
+  MaskSets mask = parseOrFail(named.text, &context);
+  TileBounds bounds = deriveTileBounds(mask);
+  EXPECT_EQ(bounds.worstMethod(), BoundMethod::Hull) << dump(bounds);
+  std::mt19937 random(1);
+  Tally tally;
+  for (int i = 0; i < 100; ++i) {
+    Case c = randomCase(random, mask, kTileSizes);
+    compareBounds(tally, bounds, named, c, [&](int64_t q, int64_t k) {
+      return isVisible(mask, c.env, q, k, named.rows(q, c.env));
+    });
+  }
+  EXPECT_EQ(tally.missed, 0);
+  EXPECT_EQ(tally.falselyFull, 0);
+}
+
 } // namespace

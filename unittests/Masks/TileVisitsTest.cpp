@@ -270,4 +270,26 @@ TEST(ElementMaskTest, VectorOfKeysFolds) {
   }
 }
 
+/// Where only k is a vector, the bounds of k stay scalar: one comparison a side.
+TEST(ElementMaskTest, VectorOfKeysComparesOnceASide) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<vector::VectorDialect>();
+  Type i32 = IntegerType::get(&context, 32);
+  for (auto [text, numVectorOps] :
+       {std::pair("none", 1), {"causal", 1}, {"window(8)", 3}, {"sink_window(4, 8)", 5}}) {
+    MaskSets mask = parseOrFail(text, &context);
+    EmittedFunction function(&context, i32, deriveTileBounds(mask), 64, 2);
+    Value keys = vector::BroadcastOp::create(function.builder, function.loc,
+                                             VectorType::get({16}, i32), function.extra[1]);
+    MaskPoint point{function.extra[0], keys, {}};
+    Value visible = emitVisible(function.builder, function.loc, mask, point, function.visits);
+    EXPECT_EQ(visible.getType(), VectorType::get({16}, IntegerType::get(&context, 1)));
+    int vectorOps = 0;
+    for (Operation &op : *visible.getParentBlock())
+      vectorOps += isa<VectorType>(op.getResult(0).getType()) && !isa<vector::BroadcastOp>(op);
+    EXPECT_EQ(vectorOps, numVectorOps) << text;
+    function.finish(visible);
+  }
+}
+
 } // namespace

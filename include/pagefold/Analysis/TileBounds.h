@@ -65,8 +65,8 @@ struct KeyInterval {
   llvm::SmallVector<mlir::AffineExpr> guards;
   std::optional<Residue> residue;
   BoundMethod method = BoundMethod::Exact;
-  /// Whether max(lower) > min(upper) can happen where a lower bound other than 0 decides: then the
-  /// two ends may still share a tile, and emptiness has to be tested.
+  /// Of ANY intervals: whether max(lower) > min(upper) can happen where a lower bound other than 0
+  /// decides. The two ends may then still share a tile, and emptiness has to be tested.
   bool mayBeEmpty = false;
 };
 

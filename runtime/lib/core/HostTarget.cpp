@@ -28,6 +28,8 @@ struct FeatureRow {
   std::string_view llvm, kernel;
 };
 constexpr FeatureRow kRenamed[] = {
+    {"bmi", "bmi1"},
+    {"sha", "sha_ni"},
     {"sse3", "pni"},
     {"lzcnt", "abm"},
     {"pclmul", "pclmulqdq"},
