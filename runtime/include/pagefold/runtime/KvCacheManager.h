@@ -11,8 +11,9 @@
 // The life of a request:
 //
 //   PrefixKey key = ...;                                  // tokens, identity, hashes
-//   auto admitted = manager.admit(id, std::move(key), {.tokens = 512});  // hit + pages for a chunk
-//   StepChanges todo = manager.drainChanges();            // copies and table entries to the device
+//   auto admitted = manager.admit(id, std::move(key), {.newTokens = 512});  // hit + pages for a
+//   chunk StepChanges todo = manager.drainChanges();            // copies and table entries to the
+//   device
 //   ... launch: compute tokens [admitted->match.hitTokens, ...) ...
 //   manager.markComputed(id, 512);                        // full pages become findable
 //   manager.append(id, sampled);  manager.reserve(id, 513);  // and so on, one token a step
@@ -76,9 +77,8 @@ struct Retention {
 };
 
 struct AdmitOptions {
-  /// Tokens that need slots now: [0, tokens). At most the key's tokens; 0 means all of them. Where
-  /// the hit is longer, one more than the hit.
-  int32_t tokens = 0;
+  /// Tokens beyond the hit that need slots now (a first chunk). 0, or more than there are: all.
+  int32_t newTokens = 0;
   /// Fail also if the pages of *all* the key's tokens are not available (they are not taken).
   bool wholePromptMustFit = false;
   /// Pages that must stay available (free or idle) after the admission.
@@ -177,6 +177,7 @@ public:
   int32_t availablePages() const; ///< free + idle: what allocations can get
   Result<int32_t> computedTokens(RequestId request) const;
   Result<int32_t> knownTokens(RequestId request) const;
+  /// One consistent snapshot: total = free + idle + live.
   KvCounters counters() const;
   /// Checks every invariant of docs/runtime/page-manager.md; Internal, with the first one broken.
   /// O(pages + table rows in use).

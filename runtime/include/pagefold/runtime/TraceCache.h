@@ -25,7 +25,7 @@
 namespace pagefold::runtime {
 
 struct TraceCacheOptions {
-  int32_t capacity = 0; ///< blocks; 0: no limit
+  int32_t capacity = 0; ///< blocks, 1 or more; for no limit, the distinct ids of the trace
   EvictionPolicy eviction = EvictionPolicy::Lru;
 };
 
