@@ -40,8 +40,8 @@ double CostModel::decodeAttention(const StepShape &shape) const {
     return 0;
   double efficiency = theDevice.kvEfficiency;
   if (theKernels && theKernels->hasDecode())
-    efficiency = theKernels->decodeEfficiency(shape.decodes,
-                                              double(shape.decodeContext) / shape.decodes);
+    efficiency =
+        theKernels->decodeEfficiency(shape.decodes, double(shape.decodeContext) / shape.decodes);
   return shape.decodeContext * kvBytes / (theDevice.bandwidth * efficiency);
 }
 

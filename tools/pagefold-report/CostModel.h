@@ -37,10 +37,10 @@ struct PrefillChunk {
 };
 
 struct StepShape {
-  uint32_t decodes = 0;         ///< requests that compute one token each
-  uint64_t decodeContext = 0;   ///< tokens all decodes read together
+  uint32_t decodes = 0;       ///< requests that compute one token each
+  uint64_t decodeContext = 0; ///< tokens all decodes read together
   std::vector<PrefillChunk> prefills;
-  uint32_t sampledRows = 0;     ///< rows that go through the output projection
+  uint32_t sampledRows = 0; ///< rows that go through the output projection
 
   uint64_t prefillTokens() const;
   uint64_t tokens() const { return decodes + prefillTokens(); }
@@ -56,9 +56,7 @@ struct StepCost {
   bool linearComputeBound = false;
   double prefillComputeBound = 0; ///< the part of prefillAttention bound by arithmetic
 
-  double total() const {
-    return overhead + linear + lmHead + decodeAttention + prefillAttention;
-  }
+  double total() const { return overhead + linear + lmHead + decodeAttention + prefillAttention; }
 };
 
 /// Multiply-adds of causal attention, counted as two operations, over all layers.

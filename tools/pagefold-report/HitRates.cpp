@@ -7,6 +7,8 @@
 
 #include "HitRates.h"
 
+#include "SpanKey.h"
+
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -15,22 +17,6 @@
 
 namespace pagefold::report {
 namespace {
-
-/// Spans do not cross tenants or adapters: the identity is part of the key.
-struct SpanKey {
-  uint64_t span;
-  uint32_t tenant, adapter;
-  bool operator==(const SpanKey &) const = default;
-  auto operator<=>(const SpanKey &) const = default;
-};
-
-struct SpanKeyHash {
-  size_t operator()(const SpanKey &key) const {
-    uint64_t h = key.span * 0x9e3779b97f4a7c15;
-    h ^= (uint64_t(key.tenant) << 32 | key.adapter) * 0xbf58476d1ce4e5b9;
-    return h ^ h >> 29;
-  }
-};
 
 class SpanCache {
 public:
@@ -62,10 +48,6 @@ private:
   std::set<std::tuple<uint64_t, uint64_t, SpanKey>> order; ///< the next to go first
 };
 
-SpanKey keyOf(const TraceRequest &request, size_t span) {
-  return {request.spans[span], request.tenant, request.adapter};
-}
-
 uint32_t reusableTokens(const TraceRequest &request, size_t spans, uint32_t spanTokens) {
   return uint32_t(std::min<uint64_t>(uint64_t(spans) * spanTokens, request.promptTokens - 1));
 }
@@ -76,11 +58,11 @@ std::vector<size_t> infiniteCacheSpans(const Trace &trace) {
   std::vector<size_t> found;
   for (const TraceRequest &request : trace.requests) {
     size_t hits = 0;
-    while (hits < request.spans.size() && seen.count(keyOf(request, hits)))
+    while (hits < request.spans.size() && seen.count(spanKey(request, hits)))
       ++hits;
     found.push_back(hits);
     for (size_t i = hits; i < request.spans.size(); ++i)
-      seen.insert(keyOf(request, i));
+      seen.insert(spanKey(request, i));
   }
   return found;
 }
@@ -93,7 +75,7 @@ HitRate hitRate(const Trace &trace, Eviction policy, size_t capacity) {
   double shares = 0;
   for (const TraceRequest &request : trace.requests) {
     size_t hits = 0;
-    while (hits < request.spans.size() && cache.contains(keyOf(request, hits)))
+    while (hits < request.spans.size() && cache.contains(spanKey(request, hits)))
       ++hits;
     uint32_t reused = reusableTokens(request, hits, trace.spanTokens);
     tokens += reused;
@@ -101,7 +83,7 @@ HitRate hitRate(const Trace &trace, Eviction policy, size_t capacity) {
     allSpans += request.spans.size();
     shares += double(reused) / request.promptTokens;
     for (size_t i = 0; i < request.spans.size(); ++i)
-      cache.touch(keyOf(request, i));
+      cache.touch(spanKey(request, i));
   }
   return {double(tokens) / trace.promptTokens(), allSpans ? double(spans) / allSpans : 0,
           shares / trace.requests.size()};
@@ -129,7 +111,7 @@ size_t distinctSpans(const Trace &trace) {
   std::unordered_set<SpanKey, SpanKeyHash> seen;
   for (const TraceRequest &request : trace.requests)
     for (size_t i = 0; i < request.spans.size(); ++i)
-      seen.insert(keyOf(request, i));
+      seen.insert(spanKey(request, i));
   return seen.size();
 }
 

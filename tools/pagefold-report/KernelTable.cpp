@@ -42,7 +42,8 @@ double efficiencyOf(JsonFields &fields, double idealSeconds, double milliseconds
   if (efficiency > fastestCredible)
     fields.setError("expects times no shorter than the device's roofline, got " +
                     std::to_string(milliseconds) + " ms where the roofline is " +
-                    std::to_string(idealSeconds * 1e3) + " ms: is the row for another device, or "
+                    std::to_string(idealSeconds * 1e3) +
+                    " ms: is the row for another device, or "
                     "did it read from the L2 cache?");
   return efficiency;
 }
@@ -74,9 +75,8 @@ void expectSame(JsonFields &fields, const char *key, uint32_t model) {
 }
 
 template <typename MakeRow>
-runtime::Result<std::vector<KernelTable::Row>> readRows(const nlohmann::json &table,
-                                                        const char *key, const std::string &name,
-                                                        MakeRow makeRow) {
+runtime::Result<std::vector<KernelTable::Row>>
+readRows(const nlohmann::json &table, const char *key, const std::string &name, MakeRow makeRow) {
   std::vector<KernelTable::Row> rows;
   const nlohmann::json list = table.value(key, nlohmann::json::array());
   for (size_t i = 0; i < list.size(); ++i) {
@@ -132,7 +132,8 @@ runtime::Result<KernelTable> parseKernelTable(std::string_view text, const std::
   table.decode = std::move(*decode);
   table.prefill = std::move(*prefill);
   if (table.rows() == 0)
-    return fail(ErrorCode::BadInput, name + ": expects rows in \"decode\" or \"prefill\", got none");
+    return fail(ErrorCode::BadInput,
+                name + ": expects rows in \"decode\" or \"prefill\", got none");
   return table;
 }
 

@@ -72,8 +72,10 @@ DType readDType(JsonFields &fields, const char *key, DType absent) {
       return type;
   if (text == "fp8_e4m3" || text == "float8_e4m3fn")
     return DType::FP8;
-  fields.setError(std::string("expects \"") + key + "\" to be float32, float16, bfloat16 or fp8, "
-                  "got \"" + text + "\"");
+  fields.setError(std::string("expects \"") + key +
+                  "\" to be float32, float16, bfloat16 or fp8, "
+                  "got \"" +
+                  text + "\"");
   return absent;
 }
 

@@ -229,8 +229,9 @@ Result<void> readRequests(std::string_view text, Trace &trace, const TraceOption
   }
   if (!header.starts_with("{"))
     return fail(ErrorCode::BadInput,
-                trace.name + ":1: expects a csv that begins with TIMESTAMP,ContextTokens,"
-                             "GeneratedTokens or JSON lines, got '" +
+                trace.name +
+                    ":1: expects a csv that begins with TIMESTAMP,ContextTokens,"
+                    "GeneratedTokens or JSON lines, got '" +
                     std::string(header.substr(0, 40)) + "'");
   trace.format = "mooncake";
   MooncakeReader reader(options.spanTokens);

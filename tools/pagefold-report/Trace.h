@@ -55,7 +55,7 @@ struct Trace {
   std::string format; ///< "azure" or "mooncake"
   std::string sha256; ///< of the whole file, before any option
   uint32_t spanTokens = 512;
-  bool hasSpans = false; ///< false: reuse is unknown, and is never reported as 0 %
+  bool hasSpans = false;              ///< false: reuse is unknown, and is never reported as 0 %
   std::vector<TraceRequest> requests; ///< by arrival
   std::vector<std::string> tenants;   ///< at least one; "" is the trace that names none
   std::vector<std::string> adapters;
@@ -68,11 +68,11 @@ struct Trace {
 };
 
 struct TraceOptions {
-  bool skipBad = false;     ///< leave bad lines out instead of failing at the first
-  double timeScale = 1;     ///< arrival times are multiplied by it: 2 halves the load
-  double jitter = 0;        ///< seconds; a uniform [0, jitter) is added to every arrival
-  uint64_t seed = 1;        ///< of the jitter
-  size_t limit = 0;         ///< the first so many requests; 0 for all
+  bool skipBad = false;      ///< leave bad lines out instead of failing at the first
+  double timeScale = 1;      ///< arrival times are multiplied by it: 2 halves the load
+  double jitter = 0;         ///< seconds; a uniform [0, jitter) is added to every arrival
+  uint64_t seed = 1;         ///< of the jitter
+  size_t limit = 0;          ///< the first so many requests; 0 for all
   uint32_t spanTokens = 512; ///< tokens a hash id stands for
 };
 
