@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace pagefold::report {
 
@@ -70,8 +71,10 @@ void PageSurvey::addSharing(const std::vector<Holder> &holders,
     group.prefix = prefix;
     peakGroups.push_back(group);
   }
-  std::stable_sort(peakGroups.begin(), peakGroups.end(),
-                   [](const SharedGroup &a, const SharedGroup &b) { return a.pages > b.pages; });
+  // Largest first; the map has them by name, which decides between equals.
+  std::sort(peakGroups.begin(), peakGroups.end(), [](const SharedGroup &a, const SharedGroup &b) {
+    return std::tie(b.pages, a.prefix) < std::tie(a.pages, b.prefix);
+  });
 }
 
 void PageSurvey::take(const runtime::KvCacheManager &manager, const std::vector<Holder> &holders) {

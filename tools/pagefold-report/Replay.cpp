@@ -150,10 +150,10 @@ Result<void> Replayer::takeArrivals() {
 Result<void> Replayer::handOver(size_t index) {
   const TraceRequest &request = trace.requests[index];
   std::vector<TokenId> prompt = tokens.of(request);
-  auto key = PrefixKey::create({.tokens = prompt,
-                                .identity = {.salt = trace.tenants[request.tenant],
-                                             .adapter = trace.adapters[request.adapter]}},
-                               int32_t(result.pageSize));
+  PromptView view{.tokens = prompt};
+  view.identity.salt = trace.tenants[request.tenant];
+  view.identity.adapter = trace.adapters[request.adapter];
+  auto key = PrefixKey::create(view, int32_t(result.pageSize));
   if (!key)
     return tl::unexpected(key.error());
   auto added = scheduler->add(
@@ -283,7 +283,10 @@ void Replayer::noteTime(const StepCost &price, const StepShape &shape, uint32_t 
   time.decodeHead += price.lmHead * (1 - prefillHead);
   time.prefillAttention += price.prefillAttention;
   time.decodeAttention += price.decodeAttention;
-  time.linearCompute += price.linearComputeBound ? price.linear : 0;
+  if (price.linearComputeBound) {
+    time.prefillLinearCompute += price.linear * prefillPart;
+    time.decodeLinearCompute += price.linear * (1 - prefillPart);
+  }
   time.prefillAttentionCompute += price.prefillComputeBound;
   StepCounts &steps = result.steps;
   bool decodes = shape.decodes > 0, prefills = !shape.prefills.empty();

@@ -65,9 +65,10 @@ struct TimeSpent {
   double prefillHead = 0, decodeHead = 0;     ///< the output projection, split by rows
   double prefillAttention = 0, decodeAttention = 0;
   // Of the above: bound by arithmetic. The rest, less overhead, is bound by bandwidth.
-  double linearCompute = 0, prefillAttentionCompute = 0;
+  double prefillLinearCompute = 0, decodeLinearCompute = 0, prefillAttentionCompute = 0;
 
-  double compute() const { return linearCompute + prefillAttentionCompute; }
+  double prefillCompute() const { return prefillLinearCompute + prefillAttentionCompute; }
+  double compute() const { return prefillCompute() + decodeLinearCompute; }
   double bandwidth() const { return busy - overhead - compute(); }
   double prefill() const { return prefillLinear + prefillHead + prefillAttention; }
   double decode() const { return decodeLinear + decodeHead + decodeAttention; }

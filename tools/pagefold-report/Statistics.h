@@ -8,13 +8,14 @@
 #ifndef PAGEFOLD_REPORT_STATISTICS_H
 #define PAGEFOLD_REPORT_STATISTICS_H
 
+#include <cstddef>
 #include <vector>
 
 namespace pagefold::report {
 
 /// Of a set of values; all 0 where there are none.
 struct Summary {
-  size_t count = 0;
+  std::size_t count = 0;
   double mean = 0, median = 0, deviation = 0; ///< deviation: of the population
   double p95 = 0, p99 = 0, max = 0;
 };

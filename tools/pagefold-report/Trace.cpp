@@ -14,6 +14,7 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <unordered_map>
 
 namespace pagefold::report {
@@ -208,9 +209,10 @@ Result<void> readLines(std::string_view text, size_t firstLine, Trace &trace, bo
     if (line.empty())
       continue;
     LineResult request = parse(line);
-    if (request)
+    if (request) {
+      request->line = number;
       trace.requests.push_back(std::move(*request));
-    else if (skipBad)
+    } else if (skipBad)
       trace.skipped.push_back({number, request.error()});
     else
       return fail(ErrorCode::BadInput, trace.name + ":" + std::to_string(number) + ": " +
@@ -253,9 +255,9 @@ double nextUniform(uint64_t &state) {
 
 void setArrivals(std::vector<TraceRequest> &requests, const TraceOptions &options) {
   auto byArrival = [](const TraceRequest &a, const TraceRequest &b) {
-    return a.arrival < b.arrival;
+    return std::tie(a.arrival, a.line) < std::tie(b.arrival, b.line);
   };
-  std::stable_sort(requests.begin(), requests.end(), byArrival);
+  std::sort(requests.begin(), requests.end(), byArrival);
   if (options.limit && requests.size() > options.limit)
     requests.resize(options.limit);
   double start = requests.front().arrival;
@@ -265,7 +267,7 @@ void setArrivals(std::vector<TraceRequest> &requests, const TraceOptions &option
     if (options.jitter > 0)
       request.arrival += nextUniform(state) * options.jitter;
   }
-  std::stable_sort(requests.begin(), requests.end(), byArrival);
+  std::sort(requests.begin(), requests.end(), byArrival);
 }
 
 Result<void> checkOptions(const TraceOptions &options) {

@@ -37,6 +37,7 @@ using runtime::Result;
 
 struct TraceRequest {
   double arrival = 0; ///< seconds after the first request of the trace
+  size_t line = 0;    ///< of the file, from 1; orders equal arrivals
   uint32_t promptTokens = 0;
   uint32_t outputTokens = 0;
   std::vector<uint64_t> spans; ///< ceil(promptTokens / spanTokens) ids, or none
