@@ -10,14 +10,15 @@
 //
 // The life of a request:
 //
-//   PrefixKey key = ...;                                  // tokens, identity, hashes
-//   auto admitted = manager.admit(id, std::move(key), {.newTokens = 512});  // hit + pages for a
-//   chunk StepChanges todo = manager.drainChanges();            // copies and table entries to the
+//   PrefixKey key = ...;                              // tokens, identity, hashes
+//   auto in = manager.admit(id, std::move(key), {.newTokens = 512}); // the hit, pages for a chunk
+//   StepChanges todo = manager.drainChanges();        // page copies and table entries, to the
 //   device
-//   ... launch: compute tokens [admitted->match.hitTokens, ...) ...
-//   manager.markComputed(id, 512);                        // full pages become findable
-//   manager.append(id, sampled);  manager.reserve(id, 513);  // and so on, one token a step
-//   manager.finish(id);                                   // pages stay findable until evicted
+//   ... launch: compute tokens [hit, hit + 512), hit = in->match.hitTokens ...
+//   manager.markComputed(id, hit + 512);              // full pages become findable
+//   manager.append(id, sampled);                      // and so on, one token a step:
+//   manager.reserve(id, hit + 513);
+//   manager.finish(id);                               // pages stay findable until evicted
 //
 // Capacity is checked before anything changes: a call that fails leaves everything as it was.
 //
@@ -27,8 +28,8 @@
 //
 // Threads: every member may be called from any thread; each call is one atomic step (one internal
 // mutex), so a look-up inside admit() pins what it finds before another call can take it. Calls for
-// *one request* are the caller's to order. Building PrefixKeys takes no lock. counters() takes none
-// either. create() and the destructor are single-threaded.
+// *one request* are the caller's to order. Building PrefixKeys takes no lock. create() and the
+// destructor are single-threaded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,7 +74,7 @@ struct KvCacheOptions {
 /// How long a prefix should stay. The pages of a prefix keep the most that any user asked for.
 struct Retention {
   uint8_t priority = 0; ///< higher stays longer, whatever its last use
-  uint32_t ttl = 0;     ///< ticks of setTime() after the last touch, then it is gone; 0: no end
+  uint32_t ttl = 0;     ///< ticks of setTime() it may be idle, then it is evicted; 0: no end
 };
 
 struct AdmitOptions {
@@ -158,8 +159,7 @@ public:
   int32_t evict(int32_t pages);
   /// Forgets every findable page: idle ones become free, live ones unfindable.
   void clearCache();
-  /// The time for Retention::ttl: never goes back. Pages over their time are gone at once if idle,
-  /// and are no longer found if live.
+  /// The time for Retention::ttl: never goes back. Pages idle for their time or longer are evicted.
   void setTime(uint32_t ticks);
 
   // ---- The device's side ----

@@ -89,6 +89,9 @@ public:
   /// The hashes of the full pages: size() / pageSize() of them.
   std::span<const PageHash> pageHashes() const { return hashes_; }
   const PageHash &rootHash() const { return root_; }
+  /// A digest of the first full page without the identity (0 below one page): it lets a miss be
+  /// explained by "cached for another identity", and nothing else.
+  uint64_t contentTag() const { return contentTag_; }
   /// The identity, written unambiguously: equal bytes if and only if equal identities.
   std::string_view identityBytes() const { return identityBytes_; }
   const PrefixIdentity &identity() const { return identity_; }
@@ -99,10 +102,12 @@ public:
 private:
   PrefixKey() = default;
   void hashNewPages();
+  PageHash hashAfter(const PageHash &parent, int32_t page, int32_t count) const;
 
   int32_t pageSize_ = 0;
   PageHashKind kind_ = PageHashKind::Blake2b;
   PageHash root_;
+  uint64_t contentTag_ = 0;
   PrefixIdentity identity_;
   std::string identityBytes_;
   std::vector<TokenId> tokens_;

@@ -102,14 +102,15 @@ struct StepEntry {
 
 struct StepPlan {
   uint64_t step = 0;
-  std::vector<StepEntry> entries; ///< decodes, then prefill chunks
+  std::vector<StepEntry> entries; ///< decodes, then prefill chunks, then the admitted
   std::vector<RequestId> preempted;
   StepChanges changes; ///< to do on the device first
   int32_t totalTokens = 0;
   int32_t decodeTokens = 0;
   int32_t paddedTokens = 0; ///< totalTokens and entries, rounded to the buckets
   int32_t paddedRequests = 0;
-  /// With no entries and requests waiting: what the head of the line lacked.
+  /// No entries and nothing preempted, though requests wait: the head of the line lacks pages that
+  /// somebody other than this scheduler holds.
   bool blocked = false;
 };
 

@@ -1,0 +1,48 @@
+//===- HashIndex.h - from a page hash to the pages that have it -*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_RUNTIME_LIB_KV_HASHINDEX_H
+#define PAGEFOLD_RUNTIME_LIB_KV_HASHINDEX_H
+
+#include "PagePool.h"
+
+#include <vector>
+
+namespace pagefold::runtime {
+
+/// A chained hash table whose links live in the pages. It may hold many pages of one hash: a hash
+/// proposes, the caller's predicate decides.
+class HashIndex {
+public:
+  explicit HashIndex(PagePool &pool);
+
+  void insert(PageId page);
+  void erase(PageId page);
+
+  /// The first page with this hash that `confirm(PageId)` accepts, or kNoPage.
+  template <typename Confirm> PageId find(const PageHash &hash, Confirm &&confirm) const {
+    for (PageId id = buckets_[bucketOf(hash)]; id != kNoPage; id = pool_[id].nextInBucket)
+      if (pool_[id].hash == hash && confirm(id))
+        return id;
+    return kNoPage;
+  }
+
+  // A look-up of a long prompt is bound by cache misses; these ask for the lines ahead of time.
+  void prefetchBucket(const PageHash &hash) const { __builtin_prefetch(&buckets_[bucketOf(hash)]); }
+  void prefetchPage(const PageHash &hash) const;
+
+private:
+  size_t bucketOf(const PageHash &hash) const { return hash.prefix() & mask_; }
+
+  PagePool &pool_;
+  std::vector<PageId> buckets_; ///< heads; a power of two, at most one for each page
+  size_t mask_;
+};
+
+} // namespace pagefold::runtime
+
+#endif // PAGEFOLD_RUNTIME_LIB_KV_HASHINDEX_H

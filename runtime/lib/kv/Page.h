@@ -1,0 +1,68 @@
+//===- Page.h - what is known of one page -----------------------*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_RUNTIME_LIB_KV_PAGE_H
+#define PAGEFOLD_RUNTIME_LIB_KV_PAGE_H
+
+#include "pagefold/runtime/PageTypes.h"
+#include "pagefold/runtime/PrefixKey.h"
+
+#include <cstdint>
+
+namespace pagefold::runtime {
+
+enum class PageState : uint8_t {
+  Free,    ///< on the free list
+  Private, ///< of live requests, not findable
+  Cached,  ///< findable; live, or idle when it has no user
+};
+
+/// All that is kept for one page besides the token ids that confirm a hit. The indexes thread
+/// through it, so that a look-up touches one line for each page.
+class Page {
+public:
+  // ---- Cached pages: the place in the tree of prefixes.
+  PageHash hash;
+  PageId parent = kNoPage;        ///< the page before it in the prefix
+  int32_t children = 0;           ///< cached pages that follow it
+  PageId nextInBucket = kNoPage;  ///< HashIndex; of a free page: the next free one
+  PageId siblingBefore = kNoPage; ///< SiblingIndex
+  PageId siblingAfter = kNoPage;
+
+  OwnerId owner = kNoOwner;
+  uint32_t lastTouch = 0; ///< a count of touches of the whole cache, for the order of eviction
+  uint16_t tokens = 0;    ///< how many are computed
+  uint8_t priority = 0;
+  PageState state : 7 = PageState::Free;
+  uint8_t mortal : 1 = 0; ///< has an entry in Lifetimes
+
+  /// References: by requests, and by copies that are still to be done.
+  int32_t users() const { return usersOrPlace_ > 0 ? usersOrPlace_ : 0; }
+  bool live() const { return usersOrPlace_ > 0; }
+  bool idle() const { return state == PageState::Cached && !live(); }
+  void addUser() { ++usersOrPlace_; }
+  void dropUser() { --usersOrPlace_; }
+
+  // An idle leaf stands in the eviction queue; only then it has no users, so both share a field.
+  bool queued() const { return usersOrPlace_ < 0; }
+  int32_t queuePlace() const { return -usersOrPlace_ - 1; }
+  void setQueuePlace(int32_t place) { usersOrPlace_ = -place - 1; }
+  void leaveQueue() { usersOrPlace_ = 0; }
+
+private:
+  int32_t usersOrPlace_ = 0;
+};
+
+/// What a page costs on the host: itself, its share of the hash buckets, its entry in the eviction
+/// queue. Without the token ids (4 bytes a token) and the optional parts (time to live, use counts,
+/// the memory that explains misses).
+inline constexpr size_t kBytesPerPage = sizeof(Page) + sizeof(PageId) + sizeof(PageId);
+static_assert(kBytesPerPage < 64, "metadata of a page must stay below 64 bytes");
+
+} // namespace pagefold::runtime
+
+#endif // PAGEFOLD_RUNTIME_LIB_KV_PAGE_H
