@@ -25,12 +25,12 @@ struct Series {
 };
 
 struct LineChart {
-  std::string title, xLabel, yLabel;
-  std::vector<Series> series;
-  bool stacked = false; ///< areas on top of each other; all series need the same x
-  bool logX = false;    ///< points with x <= 0 are left out
-  double yMax = 0;      ///< 0: from the data
-  std::string markName; ///< a vertical line at markX, where there is a name
+  std::string title = {}, xLabel = {}, yLabel = {};
+  std::vector<Series> series = {};
+  bool stacked = false;      ///< areas on top of each other; all series need the same x
+  bool logX = false;         ///< points with x <= 0 are left out
+  double yMax = 0;           ///< 0: from the data
+  std::string markName = {}; ///< a vertical line at markX, where there is a name
   double markX = 0;
 };
 
