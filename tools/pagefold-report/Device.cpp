@@ -31,7 +31,7 @@ double Device::gemmFlops(DType type) const {
 }
 
 uint64_t Device::pagesFor(const Model &model) const {
-  double room = memory * memoryFraction - model.weightBytes();
+  double room = memory * memoryFraction - reserve - model.weightBytes();
   double page = model.kvBytesPerToken() * model.pageSize;
   return room > 0 ? uint64_t(room / page) : 0;
 }
@@ -52,11 +52,12 @@ Device dataSheet(const char *name, double tflops16, double tflops8, double terab
 } // namespace
 
 const std::vector<Device> &knownDevices() {
-  // Dense rates, without sparsity; memory as the driver shows it.
+  // Dense rates, without sparsity. Memory is what the driver reports (143,771, 81,559 and 81,920
+  // MiB), which is more than the round numbers of the data sheets.
   static const std::vector<Device> devices = {
-      dataSheet("H200", 989, 1979, 4.8, 141),
-      dataSheet("H100", 989, 1979, 3.35, 80),
-      dataSheet("A100", 312, 312, 2.039, 80), // no fp8 units
+      dataSheet("H200", 989, 1979, 4.8, 150.75),
+      dataSheet("H100", 989, 1979, 3.35, 85.52),
+      dataSheet("A100", 312, 312, 2.039, 85.90), // no fp8 units
   };
   return devices;
 }
@@ -71,6 +72,7 @@ runtime::Result<Device> parseDevice(std::string_view text, const std::string &na
                             fields.positive("bandwidth_tb_s"), fields.positive("memory_gb"));
   device.name = fields.text("name", name.substr(0, name.rfind(".json")));
   device.overhead = fields.positive("overhead_ms", device.overhead * 1e3) / 1e3;
+  device.reserve = fields.positive("reserve_gb", device.reserve / 1e9) * 1e9;
   struct Fraction {
     const char *key;
     double &value;

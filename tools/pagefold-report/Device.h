@@ -27,8 +27,9 @@ struct Device {
   double flops16 = 0;          ///< dense bf16 and f16 matrix FLOP/s
   double flops8 = 0;           ///< dense fp8 matrix FLOP/s; flops16 where the chip has none
   double bandwidth = 0;        ///< bytes/s
-  double memory = 0;           ///< bytes
+  double memory = 0;           ///< bytes, as the driver reports them
   double memoryFraction = 0.9; ///< of memory, that the engine may take
+  double reserve = 2e9;        ///< bytes of that for activations, graphs and the driver
   double overhead = 0.002;     ///< s a step between the work of two steps: c
 
   double weightEfficiency = 0.85;    ///< e_w: of bandwidth, reading weights
@@ -47,7 +48,8 @@ struct Device {
 const std::vector<Device> &knownDevices();
 
 /// One of knownDevices() by name, or else a JSON file that gives peak_tflops, bandwidth_tb_s,
-/// memory_gb and, where they differ, fp8_tflops, memory_fraction, overhead_ms and efficiencies.
+/// memory_gb and, where they differ, fp8_tflops, memory_fraction, reserve_gb, overhead_ms and
+/// the efficiencies.
 runtime::Result<Device> readDevice(const std::string &nameOrPath);
 runtime::Result<Device> parseDevice(std::string_view text, const std::string &name);
 

@@ -133,23 +133,28 @@ std::string identitySentence(const Report &report) {
 }
 
 std::vector<std::string> leverSentences(const Report &report) {
-  if (report.levers.empty())
-    return {"No lever was tried (--no-levers)."};
+  const Levers &levers = report.levers;
+  if (levers.tried.empty())
+    return {"No lever was tried (--lever-requests 0)."};
   constexpr double worthIt = -0.02;
-  const Lever &best = report.levers.front();
+  const Lever &best = levers.tried.front();
+  std::string change = " (" + signedPercent(best.endToEndChange) + ")";
   std::vector<std::string> sentences;
   if (best.endToEndChange > worthIt)
-    sentences.push_back("No lever that was tried cuts the mean end-to-end time by 2 %: the best, " +
-                        best.what + ", changes it by " + signedPercent(best.endToEndChange) + ".");
+    sentences.push_back(
+        "No lever that was tried cuts the mean end-to-end time by 2 %: the best is " + best.what +
+        change + ".");
   else
     sentences.push_back("The largest lever is " + best.kind + ": " + best.what +
-                        " takes the mean end-to-end time from " +
-                        duration(report.metrics.endToEnd.mean) + " to " + duration(best.endToEnd) +
-                        " (" + signedPercent(best.endToEndChange) + ").");
-  for (const Lever &lever : report.levers)
+                        " takes the mean end-to-end time from " + duration(levers.base.endToEnd) +
+                        " to " + duration(best.endToEnd) + change + ".");
+  for (const Lever &lever : levers.tried)
     if (lever.kind == "kernel" && &lever != &best)
       sentences.push_back("A perfect attention kernel would change it by " +
                           signedPercent(lever.endToEndChange) + ".");
+  if (levers.requests < report.trace.requests.size())
+    sentences.push_back("Levers were tried on the first " + grouped(double(levers.requests)) +
+                        " requests, where the queue is shorter than at the end.");
   return sentences;
 }
 

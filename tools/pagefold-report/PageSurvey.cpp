@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace pagefold::report {
 
@@ -31,24 +32,28 @@ void PageSurvey::walk(const std::vector<PageHandle> &pages) {
   }
 }
 
-void PageSurvey::addSharing(const std::vector<Holder> &holders,
-                            const std::vector<std::vector<PageHandle>> &tables) {
-  std::unordered_map<runtime::PageId, PageUse> uses;
+void PageSurvey::countHolders(const std::vector<Holder> &holders, const Tables &tables) {
   for (size_t i = 0; i < holders.size(); ++i)
     for (PageHandle handle : tables[i]) {
-      PageUse &use = uses[handle.page];
+      PageUse &use = uses[size_t(handle.page)];
       use.firstAdmitted =
           use.holders ? std::min(use.firstAdmitted, holders[i].admitted) : holders[i].admitted;
       ++use.holders;
     }
+}
+
+void PageSurvey::addSharing(const std::vector<Holder> &holders, const Tables &tables) {
+  countHolders(holders, tables);
   std::map<std::string, SharedGroup> groups;
   uint64_t sharedNow = 0;
   for (size_t i = 0; i < holders.size(); ++i) {
     bool holdsAny = false;
     for (PageHandle handle : tables[i]) {
-      PageUse &use = uses[handle.page];
-      holdsAny |= use.holders > 1 || use.holders == 0;
+      PageUse &use = uses[size_t(handle.page)];
       if (use.holders < 2)
+        continue;
+      holdsAny = true;
+      if (std::exchange(use.counted, true))
         continue;
       // A page older than all who hold it was computed by a request that has left.
       bool isOrphan = lives.birth(handle.page) < use.firstAdmitted;
@@ -57,11 +62,13 @@ void PageSurvey::addSharing(const std::vector<Holder> &holders,
       group.orphaned += isOrphan;
       orphaned += isOrphan;
       ++sharedNow;
-      use.holders = 0; // counted
     }
     if (holdsAny)
       ++groups[holders[i].prefix].holders;
   }
+  for (const std::vector<PageHandle> &table : tables)
+    for (PageHandle handle : table)
+      uses[size_t(handle.page)] = {};
   shared += sharedNow;
   if (sharedNow <= mostShared)
     return;

@@ -18,7 +18,6 @@
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace pagefold::report {
@@ -43,7 +42,8 @@ public:
   /// Tokens a kernel loads for one tile; pages of a tile that lie side by side need one TMA box.
   static constexpr uint32_t tileTokens = 64;
 
-  PageSurvey(uint32_t pageSize, const PageLives &lives) : pageSize(pageSize), lives(lives) {}
+  PageSurvey(uint32_t pageSize, size_t pages, const PageLives &lives)
+      : pageSize(pageSize), lives(lives), uses(pages) {}
 
   void take(const runtime::KvCacheManager &manager, const std::vector<Holder> &holders);
 
@@ -65,14 +65,17 @@ public:
 private:
   struct PageUse {
     uint32_t holders = 0;
+    bool counted = false;
     double firstAdmitted = 0;
   };
+  using Tables = std::vector<std::vector<runtime::PageHandle>>;
   void walk(const std::vector<runtime::PageHandle> &pages);
-  void addSharing(const std::vector<Holder> &holders,
-                  const std::vector<std::vector<runtime::PageHandle>> &tables);
+  void countHolders(const std::vector<Holder> &holders, const Tables &tables);
+  void addSharing(const std::vector<Holder> &holders, const Tables &tables);
 
   uint32_t pageSize;
   const PageLives &lives;
+  std::vector<PageUse> uses; ///< by page; all unused between two surveys
   uint64_t count = 0, tablePages = 0, runs = 0, boxedPages = 0, tiles = 0, boxes = 0, largest = 0;
   uint64_t shared = 0, orphaned = 0, mostShared = 0;
   std::vector<SharedGroup> peakGroups;

@@ -10,6 +10,7 @@
 #include "PromptTokens.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 
 namespace pagefold::report {
@@ -101,7 +102,7 @@ Result<std::unique_ptr<Replayer>> Replayer::create(const Trace &trace, const Cos
   result.poolPages = uint64_t(*pages);
   result.pageSize = cost.model().pageSize;
   result.lives = std::make_unique<PageLives>(size_t(*pages));
-  result.survey = std::make_unique<PageSurvey>(result.pageSize, *result.lives);
+  result.survey = std::make_unique<PageSurvey>(result.pageSize, size_t(*pages), *result.lives);
   auto manager =
       KvCacheManager::create({.numPages = *pages,
                               .pageSize = int32_t(result.pageSize),
@@ -198,10 +199,12 @@ Result<void> Replayer::step() {
     return tl::unexpected(plan.error());
   for (RequestId id : plan->preempted)
     ++result.requests[id].preemptions;
-  if (plan->entries.empty())
+  if (plan->blocked)
     return fail(ErrorCode::Internal, "the scheduler planned an empty step with " +
                                          std::to_string(scheduler->counters().waiting) +
                                          " requests in line: please report it with the trace");
+  if (plan->entries.empty()) // the only one that ran preempted itself
+    return finishStep(*plan, now);
   StepShape shape;
   uint64_t prefillTokens = 0;
   for (const StepEntry &entry : plan->entries)
@@ -217,7 +220,7 @@ Result<void> Replayer::step() {
   result.maxRunning = std::max(result.maxRunning, levels.running);
   result.maxWaiting = std::max(result.maxWaiting, levels.waiting);
   result.maxStep = std::max(result.maxStep, duration);
-  if (now >= nextSurvey)
+  if (options.survey && now >= nextSurvey)
     survey(duration);
   return finishStep(*plan, now + duration);
 }
@@ -358,9 +361,11 @@ Result<void> Replayer::finishStep(const StepPlan &plan, double end) {
   return {};
 }
 
-/// About 240 surveys over the trace, and at most one in twenty steps where it is one burst.
+/// A hundred surveys over the trace's arrivals, and fewer and fewer of what comes after; at most
+/// one in twenty steps where the trace is one burst.
 void Replayer::survey(double stepDuration) {
-  nextSurvey = now + std::max(trace.duration() / 240, 20 * stepDuration);
+  double sparser = std::exp2(double(result.survey->surveys() / 100));
+  nextSurvey = now + sparser * std::max(trace.duration() / 100, 20 * stepDuration);
   std::vector<Holder> holders;
   for (size_t request : running) {
     const TraceRequest &source = trace.requests[request];

@@ -33,6 +33,7 @@ struct ReplayOptions {
   runtime::EvictionPolicy eviction = runtime::EvictionPolicy::Lru;
   int32_t minPartialHit = 1; ///< tokens from which a hit inside a page is copied; 0: never
   uint64_t poolPages = 0;    ///< 0: the model file's, or what the device's memory holds
+  bool survey = true;        ///< walk page tables now and then (a quarter of a replay's time)
   /// Called now and then: requests finished, requests in all.
   std::function<void(size_t, size_t)> progress;
 };

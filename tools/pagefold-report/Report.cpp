@@ -55,9 +55,11 @@ Result<Report> makeReport(ReportRequest request) {
                 {}};
   report.options.poolPages = report.result.poolPages;
   report.metrics = measure(report.trace, report.result, report.levels);
-  if (request.tryLevers)
-    report.levers =
-        tryLevers(report.trace, report.cost, report.options, report.levels, report.metrics);
+  Result<Levers> levers =
+      tryLevers(report.trace, report.cost, report.options, report.levels, request.leverRequests);
+  if (!levers)
+    return tl::unexpected(levers.error());
+  report.levers = std::move(*levers);
   return report;
 }
 

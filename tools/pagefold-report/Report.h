@@ -24,7 +24,7 @@ struct Report {
   ServiceLevels levels;
   ReplayResult result;
   Metrics metrics;
-  std::vector<Lever> levers; ///< empty where they were not asked for
+  Levers levers;
 
   /// Where the times of attention come from: "roofline of H200", or a table and its rows.
   std::string decodeTimeSource() const;
@@ -40,7 +40,7 @@ struct ReportRequest {
   CostModel cost;
   ReplayOptions options;
   ServiceLevels levels;
-  bool tryLevers = true;
+  size_t leverRequests = 2000; ///< that levers are tried on; 0: none are
 };
 
 Result<Report> makeReport(ReportRequest request);

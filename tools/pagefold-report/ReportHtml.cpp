@@ -412,18 +412,18 @@ std::string whatIfTables(const Report &report) {
   for (const LayoutRow &row : layoutTable(report.cost, report.result))
     layouts.push_back({row.layout, grouped(row.contiguousBytes), fixed(row.boxesPerTile, 2),
                        row.measured ? "measured" : "not measured"});
-  const Metrics &base = report.metrics;
-  levers.push_back({"as is", duration(base.endToEnd.mean), "", duration(base.ttft.mean),
-                    duration(base.tpot.mean), grouped(base.outputThroughput),
-                    fixed(base.goodput, 2)});
-  for (const Lever &lever : report.levers)
-    levers.push_back({lever.kind + ": " + lever.what, duration(lever.endToEnd),
-                      signedPercent(lever.endToEndChange), duration(lever.ttft),
+  auto add = [&](const std::string &name, const std::string &change, const Lever &lever) {
+    levers.push_back({name, duration(lever.endToEnd), change, duration(lever.ttft),
                       duration(lever.tpot), grouped(lever.outputThroughput),
                       fixed(lever.goodput, 2)});
+  };
+  add("as is", "", report.levers.base);
+  for (const Lever &lever : report.levers.tried)
+    add(lever.kind + ": " + lever.what, signedPercent(lever.endToEndChange), lever);
   std::string out;
-  if (levers.size() > 1)
-    out += "<p>The whole trace replayed with one change:</p>" +
+  if (report.levers.requests)
+    out += "<p>The first " + grouped(double(report.levers.requests)) +
+           " requests, replayed with one change:</p>" +
            htmlTable({"lever", "end to end", "change", "TTFT", "TPOT", "output tok/s", "goodput"},
                      levers);
   return out + "<p>Other GQA groups, by arithmetic on this replay:</p>" +

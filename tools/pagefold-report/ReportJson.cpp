@@ -220,7 +220,7 @@ json whatIfJson(const Report &report) {
                        {"contiguous_bytes", row.contiguousBytes},
                        {"boxes_per_tile", row.boxesPerTile},
                        {"measured", row.measured}});
-  for (const Lever &lever : report.levers)
+  auto add = [&](const Lever &lever) {
     levers.push_back({{"kind", lever.kind},
                       {"what", lever.what},
                       {"mean_e2el_ms", lever.endToEnd * 1e3},
@@ -229,7 +229,15 @@ json whatIfJson(const Report &report) {
                       {"output_throughput", lever.outputThroughput},
                       {"request_goodput", lever.goodput},
                       {"e2el_change", lever.endToEndChange}});
-  return {{"gqa", groups}, {"layout", layouts}, {"levers", levers}};
+  };
+  if (report.levers.requests)
+    add(report.levers.base);
+  for (const Lever &lever : report.levers.tried)
+    add(lever);
+  return {{"gqa", groups},
+          {"layout", layouts},
+          {"levers", levers},
+          {"lever_requests", report.levers.requests}};
 }
 
 json traceJson(const Report &report) {
@@ -275,6 +283,7 @@ json deviceJson(const Device &device) {
           {"bandwidth_tb_s", device.bandwidth / 1e12},
           {"memory_gb", device.memory / 1e9},
           {"memory_fraction", device.memoryFraction},
+          {"reserve_gb", device.reserve / 1e9},
           {"overhead_ms", device.overhead * 1e3},
           {"weight_efficiency", device.weightEfficiency},
           {"kv_efficiency", device.kvEfficiency},

@@ -264,18 +264,21 @@ std::string layoutText(const Report &report) {
 }
 
 std::string leverText(const Report &report) {
-  if (report.levers.empty())
+  const Levers &levers = report.levers;
+  if (levers.requests == 0)
     return "";
-  TextTable table(
-      {"what if, replayed", "end to end", "change", "TTFT", "TPOT", "output tok/s", "goodput"});
-  const Metrics &base = report.metrics;
-  table.add({"as is", duration(base.endToEnd.mean), "", duration(base.ttft.mean),
-             duration(base.tpot.mean), grouped(base.outputThroughput), fixed(base.goodput, 2)});
-  for (const Lever &lever : report.levers)
-    table.add({lever.kind + ": " + lever.what, duration(lever.endToEnd),
-               signedPercent(lever.endToEndChange), duration(lever.ttft), duration(lever.tpot),
+  bool isAll = levers.requests == report.trace.requests.size();
+  TextTable table({isAll ? "what if, replayed"
+                         : "what if, first " + grouped(double(levers.requests)) + " requests",
+                   "end to end", "change", "TTFT", "TPOT", "output tok/s", "goodput"});
+  auto add = [&](const std::string &name, const std::string &change, const Lever &lever) {
+    table.add({name, duration(lever.endToEnd), change, duration(lever.ttft), duration(lever.tpot),
                grouped(lever.outputThroughput), fixed(lever.goodput, 2)});
-  return table.text();
+  };
+  add("as is", "", levers.base);
+  for (const Lever &lever : levers.tried)
+    add(lever.kind + ": " + lever.what, signedPercent(lever.endToEndChange), lever);
+  return table.text() + "\n";
 }
 
 std::string diagnosisText(const Report &report) {
@@ -298,7 +301,7 @@ std::string toText(const Report &report) {
          throughputSection(report) + reuseSection(report) + poolSection(report) +
          preemptionSection(report) + fragmentationSection(report) + provenanceSection(report) +
          stepLines(report) + "\n" + groupText(report) + "\n" + layoutText(report) + "\n" +
-         leverText(report) + (report.levers.empty() ? "" : "\n") + diagnosisText(report);
+         leverText(report) + diagnosisText(report);
 }
 
 } // namespace pagefold::report

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 namespace pagefold::report {
 namespace {
@@ -41,14 +42,17 @@ CostModel withoutOverhead(const CostModel &cost) {
   return cost.with(std::move(device));
 }
 
-std::vector<Variant> variantsOf(const CostModel &cost, const ReplayOptions &base, uint64_t pages) {
+/// The first is the replay as it was asked for, with the pages of its pool.
+std::vector<Variant> variantsOf(const CostModel &cost, const ReplayOptions &base) {
+  const uint64_t pages = base.poolPages;
   std::vector<Variant> variants;
   ReplayOptions options = base;
   options.progress = nullptr;
-  options.poolPages = pages;
+  options.survey = false;
   auto add = [&](const char *kind, std::string what, CostModel changed, ReplayOptions with) {
     variants.push_back({kind, std::move(what), std::move(changed), std::move(with)});
   };
+  add("", "as is", cost, options);
   add("kernel", "attention at the device's peak", withPerfectKernels(cost), options);
   add("overhead", "no time between steps", withoutOverhead(cost), options);
   ReplayOptions other = options;
@@ -75,7 +79,7 @@ std::vector<Variant> variantsOf(const CostModel &cost, const ReplayOptions &base
   return variants;
 }
 
-Lever leverOf(const Variant &variant, const Metrics &metrics, const Metrics &base) {
+Lever leverOf(const Variant &variant, const Metrics &metrics) {
   Lever lever;
   lever.kind = variant.kind;
   lever.what = variant.what;
@@ -84,28 +88,36 @@ Lever leverOf(const Variant &variant, const Metrics &metrics, const Metrics &bas
   lever.tpot = metrics.tpot.mean;
   lever.outputThroughput = metrics.outputThroughput;
   lever.goodput = metrics.goodput;
-  if (base.endToEnd.mean > 0)
-    lever.endToEndChange = metrics.endToEnd.mean / base.endToEnd.mean - 1;
   return lever;
 }
 
 } // namespace
 
-std::vector<Lever> tryLevers(const Trace &trace, const CostModel &cost,
-                             const ReplayOptions &options, const ServiceLevels &levels,
-                             const Metrics &base) {
-  std::vector<Variant> variants = variantsOf(cost, options, options.poolPages);
-  std::vector<std::optional<Lever>> tried(variants.size());
+Result<Levers> tryLevers(const Trace &trace, const CostModel &cost, const ReplayOptions &options,
+                         const ServiceLevels &levels, size_t requests) {
+  Levers levers;
+  levers.requests = std::min(requests, trace.requests.size());
+  if (levers.requests == 0)
+    return levers;
+  Trace head = trace;
+  head.requests.resize(levers.requests);
+  std::vector<Variant> variants = variantsOf(cost, options);
+  std::vector<std::optional<Result<Lever>>> tried(variants.size());
   runParallel(variants.size(), [&](size_t i) {
-    Result<ReplayResult> result = replay(trace, variants[i].cost, variants[i].options);
-    if (result)
-      tried[i] = leverOf(variants[i], measure(trace, *result, levels), base);
+    Result<ReplayResult> result = replay(head, variants[i].cost, variants[i].options);
+    tried[i] = result ? Result<Lever>(leverOf(variants[i], measure(head, *result, levels)))
+                      : tl::unexpected(result.error());
   });
-  std::vector<Lever> levers;
-  for (std::optional<Lever> &lever : tried)
-    if (lever)
-      levers.push_back(std::move(*lever));
-  std::sort(levers.begin(), levers.end(), [](const Lever &a, const Lever &b) {
+  if (!*tried.front())
+    return tl::unexpected(tried.front()->error());
+  levers.base = **tried.front();
+  for (size_t i = 1; i < tried.size(); ++i) {
+    if (!*tried[i])
+      continue;
+    levers.tried.push_back(**tried[i]);
+    levers.tried.back().endToEndChange = levers.tried.back().endToEnd / levers.base.endToEnd - 1;
+  }
+  std::sort(levers.tried.begin(), levers.tried.end(), [](const Lever &a, const Lever &b) {
     return std::tie(a.endToEndChange, a.what) < std::tie(b.endToEndChange, b.what);
   });
   return levers;

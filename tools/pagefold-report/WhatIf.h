@@ -21,20 +21,25 @@
 
 namespace pagefold::report {
 
-/// One replay with one change. Deltas are against the replay as it was asked for.
+/// One replay with one change.
 struct Lever {
   std::string kind; ///< "kernel", "page size", "cache", "scheduling", "capacity", "overhead"
-  std::string what; ///< "decode and prefill attention at the device's peak"
+  std::string what; ///< "attention at the device's peak"
   double endToEnd = 0, ttft = 0, tpot = 0; ///< s, means
   double outputThroughput = 0, goodput = 0;
-  double endToEndChange = 0; ///< relative: -0.1 is 10 % less
+  double endToEndChange = 0; ///< relative to no change: -0.1 is 10 % less
 };
 
-/// Runs the levers that apply, some at once, the largest cut of the mean end-to-end time first.
-/// A lever that cannot run (a pool too small for it) is left out.
-std::vector<Lever> tryLevers(const Trace &trace, const CostModel &cost,
-                             const ReplayOptions &options, const ServiceLevels &levels,
-                             const Metrics &base);
+struct Levers {
+  size_t requests = 0;      ///< of the trace, that were replayed; 0: none were tried
+  Lever base;               ///< without a change
+  std::vector<Lever> tried; ///< the largest cut of the mean end-to-end time first
+};
+
+/// Replays the first `requests` requests once for each lever that applies, some at once. A lever
+/// that cannot run (a request too long for its pool) is left out.
+Result<Levers> tryLevers(const Trace &trace, const CostModel &cost, const ReplayOptions &options,
+                         const ServiceLevels &levels, size_t requests);
 
 /// The same query heads on other numbers of KV heads, everything else as it was replayed.
 struct GroupRow {

@@ -162,7 +162,7 @@ struct Outputs {
 };
 
 int runReplay(const TraceArguments &traceArguments, ServingArguments &serving,
-              const ServiceLevels &levels, bool noLevers, const Outputs &outputs) {
+              const ServiceLevels &levels, size_t leverRequests, const Outputs &outputs) {
   Result<Trace> trace = traceArguments.read();
   if (!trace)
     return report(trace.error());
@@ -171,7 +171,7 @@ int runReplay(const TraceArguments &traceArguments, ServingArguments &serving,
     return report(costs.error());
   serving.options.progress = progressLine();
   Result<Report> made = makeReport({std::move(*trace), traceArguments.options, costs->front(),
-                                    serving.options, levels, !noLevers});
+                                    serving.options, levels, leverRequests});
   clearProgressLine();
   if (!made)
     return report(made.error());
@@ -255,7 +255,7 @@ int main(int argc, char **argv) {
   ServingArguments serving;
   ServiceLevels levels;
   Outputs outputs;
-  bool noLevers = false;
+  size_t leverRequests = 2000;
   CLI::App *replay = app.add_subcommand("replay", "the report: a page, --json, --html");
   trace.addTo(*replay);
   serving.addTo(*replay);
@@ -263,7 +263,8 @@ int main(int argc, char **argv) {
   replay->add_option("--html", outputs.html, "write the report as one HTML file with plots");
   replay->add_option("--prometheus", outputs.prometheus,
                      "write the counters as /metrics shows them");
-  replay->add_flag("--no-levers", noLevers, "do not replay the trace again with one change each");
+  replay->add_option("--lever-requests", leverRequests,
+                     "requests on which changes are tried, one at a time (2000); 0: none");
   replay->add_option_function<double>(
       "--slo-ttft-ms", [&](double ms) { levels.ttft = ms / 1e3; }, "of goodput (450)");
   replay->add_option_function<double>(
@@ -294,7 +295,7 @@ int main(int argc, char **argv) {
 
   CLI11_PARSE(app, argc, argv);
   if (*replay)
-    return runReplay(trace, serving, levels, noLevers, outputs);
+    return runReplay(trace, serving, levels, leverRequests, outputs);
   if (*advise)
     return runAdvice(advisedTrace, advisedServing);
   if (*compare)
