@@ -34,10 +34,10 @@ h1 { font-size: 22px; margin: 0 0 2px; } h2 { font-size: 17px; margin: 34px 0 10
   border: 1px solid var(--series-1); color: var(--series-1); vertical-align: 3px; margin-left: 8px; }
 .verdict { font-size: 17px; margin: 12px 0 18px; padding: 10px 14px; border-left: 4px solid var(--series-2); background: var(--card); }
 .verdict.saturated { border-color: var(--series-1); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(170px, 1fr)); gap: 10px; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(260px, 1fr)); gap: 10px; }
 .tile { background: var(--card); border: 1px solid var(--rule); border-radius: 6px; padding: 9px 12px; }
-.tile b { display: block; font-size: 20px; font-weight: 600; } .tile span { color: var(--soft); font-size: 13px; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 470px), 1fr)); gap: 14px; }
+.tile b { display: block; font-size: 19px; font-weight: 600; } .tile span { color: var(--soft); font-size: 13px; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 470px), 1fr)); gap: 14px; align-items: start; }
 figure { margin: 0; background: var(--card); border: 1px solid var(--rule); border-radius: 6px; padding: 10px 12px 4px; }
 figcaption { font-weight: 600; font-size: 14px; margin-bottom: 2px; } svg { width: 100%; height: auto; display: block; }
 .legend { font-size: 12.5px; color: var(--soft); } .legend span { margin-right: 14px; white-space: nowrap; }
@@ -48,7 +48,7 @@ figcaption { font-weight: 600; font-size: 14px; margin-bottom: 2px; } svg { widt
 .scroll { overflow-x: auto; } table { border-collapse: collapse; background: var(--card); border: 1px solid var(--rule); }
 th, td { padding: 4px 12px; text-align: right; border-bottom: 1px solid var(--rule); font-variant-numeric: tabular-nums; }
 th:first-child, td:first-child { text-align: left; } th { font-weight: 600; color: var(--soft); font-size: 13px; }
-ol.diagnosis > li { margin-bottom: 8px; } ol.diagnosis b { display: block; }
+ol.diagnosis > li { margin-bottom: 8px; } ol.diagnosis ul { margin: 2px 0; padding-left: 18px; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 18px; } dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 )";
 
@@ -97,12 +97,13 @@ std::string diagnosisHtml(const Report &report) {
   std::string out = "<ol class=\"diagnosis\">", topic;
   for (const Finding &finding : diagnose(report)) {
     if (finding.topic != topic) {
-      out += (topic.empty() ? "<li><b>" : "</li>\n<li><b>") + escapeHtml(finding.topic) + "</b>";
+      out += (topic.empty() ? "<li><b>" : "</ul></li>\n<li><b>") + escapeHtml(finding.topic) +
+             "</b><ul>";
       topic = finding.topic;
     }
-    out += escapeHtml(finding.sentence) + " ";
+    out += "<li>" + escapeHtml(finding.sentence) + "</li>\n";
   }
-  return out + "</li></ol>\n";
+  return out + "</ul></li></ol>\n";
 }
 
 //===----------------------------------------------------------------------===//
@@ -128,12 +129,12 @@ Series percentileOverTime(const Report &report, const char *name, double percent
   return series;
 }
 
-/// The part of values at or below x, in 200 points.
+/// How many per cent of the values lie at or below x, in 200 points.
 Series cumulative(const char *name, std::vector<double> values) {
   std::sort(values.begin(), values.end());
   Series series{name, {}};
   for (int i = 0; i <= 200 && !values.empty(); ++i)
-    series.points.emplace_back(percentile(values, i / 2.0), i / 200.0);
+    series.points.emplace_back(percentile(values, i / 2.0), i / 2.0);
   return series;
 }
 
@@ -175,17 +176,17 @@ std::vector<LineChart> latencyCharts(const Report &report) {
            .series = {percentileOverTime(report, "TPOT p50", 50, tpot),
                       percentileOverTime(report, "TPOT p95", 95, tpot),
                       percentileOverTime(report, "longest gap of a request, p50", 50, stall)}},
-          {.title = "TTFT: share of requests at or below",
+          {.title = "TTFT: requests at or below",
            .xLabel = "s (log)",
-           .yLabel = "share",
+           .yLabel = "% of requests",
            .series = {cumulative("TTFT", std::move(ttfts)), cumulative("queue", std::move(queues))},
            .logX = true,
-           .yMax = 1},
-          {.title = "TPOT: share of requests at or below",
+           .yMax = 100},
+          {.title = "TPOT: requests at or below",
            .xLabel = "ms",
-           .yLabel = "share",
+           .yLabel = "% of requests",
            .series = {cumulative("TPOT", std::move(tpots))},
-           .yMax = 1}};
+           .yMax = 100}};
 }
 
 std::vector<LineChart> loadCharts(const Report &report) {
@@ -216,13 +217,13 @@ std::vector<LineChart> loadCharts(const Report &report) {
 LineChart wasteChart(const Report &report) {
   LineChart chart{.title = "Tail waste by page size, all requests at their end",
                   .xLabel = "tokens a page (log)",
-                  .yLabel = "share of pages",
+                  .yLabel = "% of slots",
                   .series = {{"tail waste", {}}},
                   .logX = true,
                   .markName = "in use",
                   .markX = double(report.result.pageSize)};
   for (uint32_t size = 1; size <= 512; size *= 2)
-    chart.series[0].points.emplace_back(size, finalTailWaste(report.trace, size));
+    chart.series[0].points.emplace_back(size, 100 * finalTailWaste(report.trace, size));
   return chart;
 }
 
@@ -233,7 +234,7 @@ std::vector<LineChart> poolCharts(const Report &report) {
   double pageSize = report.result.pageSize;
   auto waste = [=](const TimeBin &bin) {
     double slots = bin.integral.livePages * pageSize;
-    return slots > 0 ? 1 - bin.integral.liveTokens / slots : 0;
+    return slots > 0 ? 100 * (1 - bin.integral.liveTokens / slots) : 0;
   };
   return {{.title = "The pool over time",
            .xLabel = "time, s",
@@ -244,7 +245,7 @@ std::vector<LineChart> poolCharts(const Report &report) {
            .yMax = double(report.result.poolPages)},
           {.title = "Internal fragmentation of live pages",
            .xLabel = "time, s",
-           .yLabel = "share empty",
+           .yLabel = "% of slots",
            .series = {overTime(report, "fragmentation", waste)}},
           wasteChart(report)};
 }
@@ -253,7 +254,7 @@ LineChart capacityChart(const Report &report) {
   const Trace &trace = report.trace;
   LineChart chart{.title = "Hit rate by capacity, inserted at arrival, nothing pinned",
                   .xLabel = "capacity, tokens (log)",
-                  .yLabel = "share of prompt tokens",
+                  .yLabel = "% of prompt tokens",
                   .series = {{"LRU", {}}, {"LFU", {}}},
                   .logX = true,
                   .markName = "this pool",
