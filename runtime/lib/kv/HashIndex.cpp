@@ -7,14 +7,12 @@
 
 #include "HashIndex.h"
 
-#include <bit>
 #include <cassert>
 
 using namespace pagefold::runtime;
 
 HashIndex::HashIndex(PagePool &pool)
-    : pool_(pool), buckets_(std::bit_floor(size_t(pool.size())), kNoPage),
-      mask_(buckets_.size() - 1) {}
+    : pool_(pool), buckets_((pool.size() * kHalfBucketsPerPage + 1) / 2, kNoPage) {}
 
 void HashIndex::insert(PageId id) {
   PageId &head = buckets_[bucketOf(pool_[id].hash)];

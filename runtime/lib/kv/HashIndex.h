@@ -18,6 +18,9 @@ namespace pagefold::runtime {
 /// proposes, the caller's predicate decides.
 class HashIndex {
 public:
+  /// Halves of a bucket for each page: a found page is then the first or second of its chain.
+  static constexpr size_t kHalfBucketsPerPage = 3;
+
   explicit HashIndex(PagePool &pool);
 
   void insert(PageId page);
@@ -36,11 +39,14 @@ public:
   void prefetchPage(const PageHash &hash) const;
 
 private:
-  size_t bucketOf(const PageHash &hash) const { return hash.prefix() & mask_; }
+  /// Scales the hash to the number of buckets: a multiplication, and any number will do.
+  size_t bucketOf(const PageHash &hash) const {
+    return static_cast<size_t>((static_cast<unsigned __int128>(hash.prefix()) * buckets_.size()) >>
+                               64);
+  }
 
   PagePool &pool_;
-  std::vector<PageId> buckets_; ///< heads; a power of two, at most one for each page
-  size_t mask_;
+  std::vector<PageId> buckets_; ///< heads of the chains
 };
 
 } // namespace pagefold::runtime

@@ -57,12 +57,6 @@ private:
   int32_t usersOrPlace_ = 0;
 };
 
-/// What a page costs on the host: itself, its share of the hash buckets, its entry in the eviction
-/// queue. Without the token ids (4 bytes a token) and the optional parts (time to live, use counts,
-/// the memory that explains misses).
-inline constexpr size_t kBytesPerPage = sizeof(Page) + sizeof(PageId) + sizeof(PageId);
-static_assert(kBytesPerPage < 64, "metadata of a page must stay below 64 bytes");
-
 } // namespace pagefold::runtime
 
 #endif // PAGEFOLD_RUNTIME_LIB_KV_PAGE_H

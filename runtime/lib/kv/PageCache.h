@@ -33,6 +33,13 @@
 
 namespace pagefold::runtime {
 
+/// What a page costs on the host: itself, its share of the hash buckets, its entry in the eviction
+/// queue. Without the token ids that confirm hits (4 bytes a token) and the optional parts (time to
+/// live, use counts, the memory that explains misses).
+inline constexpr size_t kBytesPerPage =
+    sizeof(Page) + HashIndex::kHalfBucketsPerPage * sizeof(PageId) / 2 + sizeof(PageId);
+static_assert(kBytesPerPage < 64, "metadata of a page must stay below 64 bytes");
+
 /// A prefix as the cache sees it.
 struct PrefixView {
   OwnerId owner = kNoOwner;

@@ -12,7 +12,8 @@
 using namespace pagefold::runtime;
 
 PagePool::PagePool(int32_t numPages, int32_t pageSize)
-    : pageSize_(pageSize), pages_(numPages), tokens_(size_t(numPages) * pageSize) {
+    : pageSize_(pageSize), pages_(numPages),
+      tokens_(new (kLine) TokenId[size_t(numPages) * pageSize]()) {
   // Backwards, so that a fresh pool hands out 0, 1, 2, ...
   for (PageId page = numPages - 1; page >= 0; --page)
     putBack(page);

@@ -10,6 +10,8 @@
 
 #include "Page.h"
 
+#include <memory>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -55,7 +57,12 @@ public:
 private:
   int32_t pageSize_;
   std::vector<Page> pages_;
-  std::vector<TokenId> tokens_;
+  struct FreeAligned {
+    void operator()(TokenId *tokens) const { ::operator delete[](tokens, kLine); }
+  };
+  static constexpr std::align_val_t kLine{64};
+  /// Aligned, so that the 16 tokens of a page are one cache line and not two.
+  std::unique_ptr<TokenId[], FreeAligned> tokens_;
   PageId firstFree_ = kNoPage;
   int32_t numFree_ = 0;
   int32_t numLive_ = 0;

@@ -12,12 +12,6 @@
 
 using namespace pagefold::runtime;
 
-uint64_t PageHash::prefix() const {
-  uint64_t value;
-  std::memcpy(&value, bytes.data(), sizeof(value));
-  return value;
-}
-
 std::string PageHash::hex() const {
   static constexpr char digits[] = "0123456789abcdef";
   std::string text;

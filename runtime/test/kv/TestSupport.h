@@ -74,8 +74,9 @@ inline PrefixMatch serve(KvCacheManager &manager, RequestId id, std::span<const 
 }
 
 inline std::vector<PageId> pageIds(const KvCacheManager &manager, RequestId id) {
+  std::vector<PageHandle> handles = *manager.pages(id);
   std::vector<PageId> ids;
-  for (PageHandle handle : *manager.pages(id))
+  for (PageHandle handle : handles)
     ids.push_back(handle.page);
   return ids;
 }

@@ -28,6 +28,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,7 +41,11 @@ struct PageHash {
   std::array<uint8_t, 16> bytes{};
   bool operator==(const PageHash &) const = default;
   /// The first eight bytes as a number: for tables and for short prints.
-  uint64_t prefix() const;
+  uint64_t prefix() const {
+    uint64_t value;
+    std::memcpy(&value, bytes.data(), sizeof(value));
+    return value;
+  }
   std::string hex() const;
 };
 
