@@ -37,6 +37,15 @@ double lostReuse(const Trace &trace, uint32_t pageSize) {
   return double(lost) / double(trace.promptTokens());
 }
 
+/// The pages of a size in the memory asked for; none where that is left to the device.
+std::optional<uint64_t> pagesOf(const Model &model, const ReplayOptions &options,
+                                uint32_t pageSize) {
+  uint64_t pages = options.poolPages ? options.poolPages : model.poolPages;
+  if (pages == 0)
+    return std::nullopt;
+  return pages * model.pageSize / pageSize;
+}
+
 Result<PageSizeRow> rowFor(const Trace &trace, const std::vector<CostModel> &costs,
                            const ReplayOptions &options, uint32_t pageSize) {
   PageSizeRow row;
@@ -45,8 +54,7 @@ Result<PageSizeRow> rowFor(const Trace &trace, const std::vector<CostModel> &cos
   Model model = cost.model();
   ReplayOptions sized = options;
   sized.progress = nullptr;
-  uint64_t pages = options.poolPages ? options.poolPages : model.poolPages;
-  sized.poolPages = pages * model.pageSize / pageSize; // the same bytes; 0 stays "what fits"
+  sized.poolPages = pagesOf(model, options, pageSize).value_or(0);
   model.poolPages = 0;
   model.pageSize = pageSize;
   Result<ReplayResult> result = replay(trace, cost.with(model), sized);
@@ -62,17 +70,21 @@ Result<PageSizeRow> rowFor(const Trace &trace, const std::vector<CostModel> &cos
   row.meanStep = result->steps.steps ? result->time.busy / double(result->steps.steps) : 0;
   row.endToEnd = metrics.endToEnd.mean;
   row.outputThroughput = metrics.outputThroughput;
+  row.rejected = metrics.rejected;
   return row;
 }
 
 void recommend(PageSizeAdvice &advice) {
   double best = advice.rows.front().endToEnd, least = advice.rows.front().loss();
+  size_t fewest = advice.rows.front().rejected;
   for (const PageSizeRow &row : advice.rows) {
     best = std::min(best, row.endToEnd);
     least = std::min(least, row.loss());
+    fewest = std::min(fewest, row.rejected);
   }
   auto isGood = [&](const PageSizeRow &row) {
-    return row.endToEnd <= best * (1 + tolerance) && row.loss() <= least + tolerance;
+    return row.rejected == fewest && row.endToEnd <= best * (1 + tolerance) &&
+           row.loss() <= least + tolerance;
   };
   const PageSizeRow *chosen = nullptr, *next = nullptr;
   for (const PageSizeRow &row : advice.rows)
@@ -100,7 +112,8 @@ Result<PageSizeAdvice> advisePageSize(const Trace &trace, const std::vector<Cost
                                       const ReplayOptions &options) {
   std::vector<uint32_t> sizes;
   for (uint32_t size = 1; size <= 512; size *= 2)
-    sizes.push_back(size);
+    if (pagesOf(costs.front().model(), options, size).value_or(1) > 0)
+      sizes.push_back(size);
   std::vector<std::optional<Result<PageSizeRow>>> rows(sizes.size());
   runParallel(sizes.size(), [&](size_t i) { rows[i] = rowFor(trace, costs, options, sizes[i]); });
   PageSizeAdvice advice;

@@ -31,6 +31,7 @@ struct PageSizeRow {
   double boxesPerTile = 0;
   double meanStep = 0, endToEnd = 0; ///< s
   double outputThroughput = 0;
+  size_t rejected = 0;   ///< requests that the pool could never hold
   bool measured = false; ///< attention times are from a table for this page size
 
   /// What the size loses: memory in tails, and reuse.
@@ -38,7 +39,7 @@ struct PageSizeRow {
 };
 
 struct PageSizeAdvice {
-  std::vector<PageSizeRow> rows; ///< 1, 2, 4 .. 512
+  std::vector<PageSizeRow> rows; ///< 1, 2, 4 .. 512, as far as the pool holds one page
   uint32_t recommended = 0;
   std::string reason;
 };

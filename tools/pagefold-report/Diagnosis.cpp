@@ -51,7 +51,7 @@ std::string waitingCauses(const Report &report) {
   const WaitingTime &waiting = report.result.waiting;
   double busy = report.result.time.busy;
   if (waiting.total() == 0)
-    return "Nobody waited for KV management: every request was admitted at the next step.";
+    return "Somebody waited during 0 % of it: every request was admitted at the next step.";
   std::string cause = waiting.pages >= std::max(waiting.tokenBudget, waiting.sequences)
                           ? "KV capacity, not a kernel, holds requests back"
                           : "the device's speed, not KV capacity, holds requests back";
@@ -64,7 +64,7 @@ std::string waitingCauses(const Report &report) {
 std::string preemptionCost(const Report &report) {
   int64_t count = report.result.scheduler.preemptions;
   if (count == 0)
-    return "No request was preempted.";
+    return "0 preemptions: nothing was computed twice.";
   return grouped(count) + " preemptions recomputed " +
          grouped(report.result.steps.recomputedTokens) + " tokens, " +
          percent(report.metrics.recomputeTax, 2) + " of all computed ones.";
@@ -91,7 +91,7 @@ std::string largestLoss(const PromptSources &sources) {
 
 std::vector<std::string> reuseSentences(const Report &report) {
   if (!report.metrics.reuse)
-    return {"Reuse: n/a, the trace does not tell which prompts begin alike."};
+    return {"Reuse is n/a, not 0 %: the trace does not tell which prompts begin alike."};
   const ReuseMetrics &reuse = *report.metrics.reuse;
   double saved = report.computeSaved();
   return {percent(reuse.byTokens) + " of prompt tokens were reused, of " + percent(reuse.ceiling) +
@@ -120,7 +120,7 @@ std::string groupSentence(const Report &report) {
 std::string identitySentence(const Report &report) {
   const Trace &trace = report.trace;
   if (trace.tenants.size() == 1 && trace.adapters.size() == 1)
-    return "One tenant, one adapter: the trace names no others, so none of them limits reuse.";
+    return "1 tenant and 1 adapter: the trace names no others, so that they cost no reuse (0 %).";
   Trace merged = trace;
   for (TraceRequest &request : merged.requests)
     request.tenant = request.adapter = 0;

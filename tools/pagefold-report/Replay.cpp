@@ -19,8 +19,11 @@ using namespace runtime;
 
 namespace {
 
+/// Page ids are 32 bits wide, and the replay keeps some 100 bytes for each.
+constexpr uint64_t maxPages = 1u << 26;
+
 /// Pages of the pool: as asked for, as the model file says, or what fits the device.
-Result<int32_t> poolPages(const CostModel &cost, const ReplayOptions &options) {
+Result<uint64_t> pagesThatFit(const CostModel &cost, const ReplayOptions &options) {
   const Model &model = cost.model();
   const Device &device = cost.device();
   uint64_t pages = options.poolPages ? options.poolPages
@@ -33,7 +36,15 @@ Result<int32_t> poolPages(const CostModel &cost, const ReplayOptions &options) {
                     std::to_string(device.memory * device.memoryFraction / 1e9) +
                     " GB: nothing is left for pages. Take a larger device or fp8 weights, or set "
                     "--pool-pages");
-  return int32_t(std::min<uint64_t>(pages, INT32_MAX));
+  return pages;
+}
+
+/// All requests at once, with nothing shared: more pages than that are never touched.
+uint64_t pagesThatTraceFills(const Trace &trace, uint32_t pageSize) {
+  uint64_t pages = 0;
+  for (const TraceRequest &request : trace.requests)
+    pages += (uint64_t(request.promptTokens) + request.outputTokens) / pageSize + 1;
+  return pages;
 }
 
 int32_t longestTable(const Trace &trace, uint32_t pageSize, int32_t pages) {
@@ -91,23 +102,25 @@ private:
 
 Result<std::unique_ptr<Replayer>> Replayer::create(const Trace &trace, const CostModel &cost,
                                                    const ReplayOptions &options) {
-  auto pages = poolPages(cost, options);
+  auto fit = pagesThatFit(cost, options);
   auto tokens = PromptTokens::create(trace);
-  if (!pages)
-    return tl::unexpected(pages.error());
+  if (!fit)
+    return tl::unexpected(fit.error());
   if (!tokens)
     return tl::unexpected(tokens.error());
   std::unique_ptr<Replayer> replayer(new Replayer(trace, cost, options, std::move(*tokens)));
   ReplayResult &result = replayer->result;
-  result.poolPages = uint64_t(*pages);
   result.pageSize = cost.model().pageSize;
-  result.lives = std::make_unique<PageLives>(size_t(*pages));
-  result.survey = std::make_unique<PageSurvey>(result.pageSize, size_t(*pages), *result.lives);
+  result.pagesThatFit = *fit;
+  result.poolPages = std::min({*fit, pagesThatTraceFills(trace, result.pageSize), maxPages});
+  const auto pages = int32_t(result.poolPages);
+  result.lives = std::make_unique<PageLives>(result.poolPages);
+  result.survey = std::make_unique<PageSurvey>(result.pageSize, result.poolPages, *result.lives);
   auto manager =
-      KvCacheManager::create({.numPages = *pages,
+      KvCacheManager::create({.numPages = pages,
                               .pageSize = int32_t(result.pageSize),
                               .maxRequests = options.scheduler.maxRunning,
-                              .maxPagesPerRequest = longestTable(trace, result.pageSize, *pages),
+                              .maxPagesPerRequest = longestTable(trace, result.pageSize, pages),
                               .prefixCaching = options.prefixCaching,
                               .eviction = options.eviction,
                               .minPartialHit = options.minPartialHit,

@@ -92,6 +92,7 @@ struct StepCounts {
 
 struct ReplayResult {
   uint64_t poolPages = 0;
+  uint64_t pagesThatFit = 0; ///< more than poolPages where the trace cannot fill them
   uint32_t pageSize = 0;
   double makespan = 0; ///< from the first arrival to the last token
   std::vector<RequestRecord> requests;

@@ -102,6 +102,7 @@ json poolJson(const Report &report) {
   const PoolMetrics &pool = report.metrics.pool;
   const runtime::KvCounters &pages = report.result.pages;
   return {{"pages", report.result.poolPages},
+          {"pages_that_fit", report.result.pagesThatFit},
           {"page_size", report.result.pageSize},
           {"live_share", pool.live},
           {"idle_share", pool.idle},
@@ -380,7 +381,8 @@ json toJson(const Report &report) {
 
 std::string toPrometheus(const Report &report) {
   std::string text = "# simulated by pagefold-report from " + report.trace.name + "\n";
-  for (const auto &[name, value] : prometheusJson(report).items()) {
+  const json metrics = prometheusJson(report);
+  for (const auto &[name, value] : metrics.items()) {
     if (value.is_object()) {
       text += "# TYPE " + name + " histogram\n";
       for (const auto &[bound, count] : value["buckets"].items())

@@ -133,7 +133,12 @@ std::string poolSection(const Report &report) {
   return section(7, "KV over time",
                  "live " + percent(pool.live) + ", idle but cached " + percent(pool.idle) +
                      ", free " + percent(pool.free) + " of " + grouped(double(result.poolPages)) +
-                     " pages; watermark " + percent(pool.watermark)) +
+                     " pages" +
+                     (result.pagesThatFit > result.poolPages
+                          ? " (all the trace can fill; " + grouped(double(result.pagesThatFit)) +
+                                " fit)"
+                          : "") +
+                     "; watermark " + percent(pool.watermark)) +
          more("running at most " + grouped(result.maxRunning) + ", waiting at most " +
               grouped(result.maxWaiting) + "; somebody waited for pages " +
               duration(result.waiting.pages) + ", tokens " + duration(result.waiting.tokenBudget) +
