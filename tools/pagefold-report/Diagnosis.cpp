@@ -17,13 +17,19 @@ namespace {
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
+std::string largestPart(const TimeSpent &time) {
+  if (time.overhead > std::max(time.prefill(), time.decode()))
+    return "the time between steps";
+  return time.prefill() > time.decode() ? "prefill" : "decode";
+}
+
 std::string phaseShares(const Report &report) {
   const TimeSpent &time = report.result.time;
   return "Prefill takes " + percent(share(time.prefill(), time.busy)) + " of the device's time, " +
          "decode " + percent(share(time.decode(), time.busy)) + ", and " +
          percent(share(time.overhead, time.busy)) + " passes between steps (" +
          duration(report.cost.device().overhead) + " x " + grouped(report.result.steps.steps) +
-         "): look at " + (time.prefill() > time.decode() ? "prefill" : "decode") + " first.";
+         "): look at " + largestPart(time) + " first.";
 }
 
 std::string rooflineClasses(const Report &report) {

@@ -47,6 +47,8 @@ std::string duration(double seconds) {
     return fixed(seconds, 2) + " s";
   if (size == 0)
     return "0 s";
+  if (size < 1e-4)
+    return fixed(seconds * 1e6, size < 1e-5 ? 2 : 1) + " us";
   double milliseconds = seconds * 1e3;
   return fixed(milliseconds, size >= 0.1 ? 0 : size >= 0.01 ? 1 : 2) + " ms";
 }

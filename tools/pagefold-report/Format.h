@@ -21,7 +21,7 @@ std::string percent(double share, int digits = 1);
 std::string signedPercent(double change, int digits = 1);
 /// 1234567 as "1,234,567".
 std::string grouped(double count);
-/// Seconds in the unit that gives two to four digits: "1.23 s", "12.3 ms".
+/// Seconds in the unit that gives two to four digits: "1.23 s", "12.3 ms", "1.23 us".
 std::string duration(double seconds);
 /// Bytes as "1.5 KiB", "2.0 GiB".
 std::string bytes(double count);

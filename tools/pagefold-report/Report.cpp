@@ -53,7 +53,7 @@ Result<Report> makeReport(ReportRequest request) {
                 std::move(*result),
                 {},
                 {}};
-  report.options.poolPages = report.result.poolPages;
+  report.options.poolPages = report.result.pagesThatFit;
   report.metrics = measure(report.trace, report.result, report.levels);
   Result<Levers> levers =
       tryLevers(report.trace, report.cost, report.options, report.levels, request.leverRequests);

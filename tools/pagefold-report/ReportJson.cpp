@@ -296,7 +296,7 @@ json deviceJson(const Device &device) {
 json servingJson(const Report &report) {
   const runtime::SchedulerOptions &scheduler = report.options.scheduler;
   return {{"page_size", report.result.pageSize},
-          {"pool_pages", report.result.poolPages},
+          {"pool_pages", report.result.pagesThatFit},
           {"prefix_caching", report.options.prefixCaching},
           {"min_partial_hit", report.options.minPartialHit},
           {"eviction", report.options.eviction == runtime::EvictionPolicy::Lru ? "lru" : "lfu"},

@@ -127,7 +127,7 @@ std::vector<GroupRow> groupTable(const CostModel &cost, const ReplayResult &resu
   const Model &model = cost.model();
   const TimeSpent &time = result.time;
   std::vector<GroupRow> rows;
-  double poolBytes = double(result.poolPages) * model.pageSize * model.kvBytesPerToken();
+  double poolBytes = double(result.pagesThatFit) * model.pageSize * model.kvBytesPerToken();
   for (uint32_t kvHeads = 1; kvHeads <= model.queryHeads; ++kvHeads) {
     // Powers of two, and the model's own.
     bool isPowerOfTwo = (kvHeads & (kvHeads - 1)) == 0;

@@ -20,6 +20,7 @@ namespace {
 
 TEST(Format, NumbersForPeople) {
   EXPECT_EQ(duration(0), "0 s");
+  EXPECT_EQ(duration(0.00000123), "1.23 us");
   EXPECT_EQ(duration(0.00123), "1.23 ms");
   EXPECT_EQ(duration(0.0123), "12.3 ms");
   EXPECT_EQ(duration(0.123), "123 ms");
