@@ -28,12 +28,3 @@ void HashIndex::erase(PageId id) {
   }
   *link = pool_[id].nextInBucket;
 }
-
-void HashIndex::prefetchPage(const PageHash &hash) const {
-  PageId id = buckets_[bucketOf(hash)];
-  if (id == kNoPage)
-    return;
-  __builtin_prefetch(&pool_[id]);
-  __builtin_prefetch(reinterpret_cast<const char *>(&pool_[id] + 1) - 1);
-  __builtin_prefetch(pool_.tokens(id));
-}

@@ -34,9 +34,17 @@ public:
     return kNoPage;
   }
 
-  // A look-up of a long prompt is bound by cache misses; these ask for the lines ahead of time.
+  // A look-up of a long prompt is bound by cache misses; these ask for the lines ahead of time:
+  // first of the bucket, then of the page it names and its tokens.
   void prefetchBucket(const PageHash &hash) const { __builtin_prefetch(&buckets_[bucketOf(hash)]); }
-  void prefetchPage(const PageHash &hash) const;
+  void prefetchPage(const PageHash &hash) const {
+    PageId id = buckets_[bucketOf(hash)];
+    if (id == kNoPage)
+      return;
+    __builtin_prefetch(&pool_[id].hash);
+    __builtin_prefetch(&pool_[id].priority); // what a look-up reads may cross a line
+    __builtin_prefetch(pool_.tokens(id));
+  }
 
 private:
   /// Scales the hash to the number of buckets: a multiplication, and any number will do.

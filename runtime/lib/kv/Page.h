@@ -25,20 +25,21 @@ enum class PageState : uint8_t {
 /// through it, so that a look-up touches one line for each page.
 class Page {
 public:
-  // ---- Cached pages: the place in the tree of prefixes.
-  PageHash hash;
-  PageId parent = kNoPage;        ///< the page before it in the prefix
-  int32_t children = 0;           ///< cached pages that follow it
-  PageId nextInBucket = kNoPage;  ///< HashIndex; of a free page: the next free one
-  PageId siblingBefore = kNoPage; ///< SiblingIndex
-  PageId siblingAfter = kNoPage;
-
+  // ---- What a look-up reads, side by side.
+  PageHash hash;                 ///< of a cached page, as are `parent` and the indexes' links
+  PageId parent = kNoPage;       ///< the page before it in the prefix
+  PageId nextInBucket = kNoPage; ///< HashIndex; of a free page: the next free one
   OwnerId owner = kNoOwner;
-  uint32_t lastTouch = 0; ///< a count of touches of the whole cache, for the order of eviction
-  uint16_t tokens = 0;    ///< how many are computed
+  uint16_t tokens = 0; ///< how many are computed
   uint8_t priority = 0;
   PageState state : 7 = PageState::Free;
   uint8_t mortal : 1 = 0; ///< has an entry in Lifetimes
+
+  // ---- The rest.
+  int32_t children = 0;           ///< cached pages that follow it
+  PageId siblingBefore = kNoPage; ///< SiblingIndex
+  PageId siblingAfter = kNoPage;
+  uint32_t lastTouch = 0; ///< a count of touches of the whole cache, for the order of eviction
 
   /// References: by requests, and by copies that are still to be done.
   int32_t users() const { return usersOrPlace_ > 0 ? usersOrPlace_ : 0; }

@@ -131,8 +131,7 @@ PageId PageCache::findPage(const PrefixView &prefix, size_t index, PageId parent
 }
 
 void PageCache::find(const PrefixView &prefix, PrefixFound &found) const {
-  // How many pages ahead to ask for the bucket, and then for the page it names. A page's line, its
-  // tokens and its bucket are three cache misses, and a long prompt has thousands of pages.
+  // How many pages ahead each step of the chase is taken (see HashIndex).
   constexpr size_t kBucketAhead = 48, kPageAhead = 24;
   found = PrefixFound();
   found.pages.reserve(prefix.hashes.size());

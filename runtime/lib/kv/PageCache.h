@@ -92,6 +92,8 @@ public:
   void setTokens(PageId page, int32_t tokens) { pool_.setTokens(page, tokens); }
   /// The number of a new touch; all pages of one operation share one.
   uint32_t nextTouch();
+  /// Moves the count of touches on, to see what happens at its end.
+  void skipTouchesTo(uint32_t touch) { lastTouch_ = touch; }
 
   /// The longest cached prefix; changes nothing.
   void find(const PrefixView &prefix, PrefixFound &found) const;

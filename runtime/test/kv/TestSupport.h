@@ -15,16 +15,14 @@
 
 namespace pagefold::runtime::test {
 
-#define ASSERT_OK(expr)                                                                            \
-  do {                                                                                             \
-    auto &&ok_ = (expr);                                                                           \
-    ASSERT_TRUE(ok_.has_value()) << ok_.error().message();                                         \
-  } while (false)
-#define EXPECT_OK(expr)                                                                            \
-  do {                                                                                             \
-    auto &&ok_ = (expr);                                                                           \
-    EXPECT_TRUE(ok_.has_value()) << ok_.error().message();                                         \
-  } while (false)
+/// Did a Status or Result succeed? If not, the sentence of its error.
+template <typename T>::testing::AssertionResult isOk(const Result<T> &result) {
+  if (result)
+    return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << result.error().message();
+}
+#define ASSERT_OK(...) ASSERT_TRUE(::pagefold::runtime::test::isOk(__VA_ARGS__))
+#define EXPECT_OK(...) EXPECT_TRUE(::pagefold::runtime::test::isOk(__VA_ARGS__))
 
 inline std::unique_ptr<KvCacheManager> makeManager(const KvCacheOptions &options) {
   auto manager = KvCacheManager::create(options);

@@ -42,7 +42,7 @@ TracePrompt parseLine(const std::string &line) {
 /// From $PAGEFOLD_TRACES, or shared/traces beside the checkout; empty if neither is there.
 std::vector<TracePrompt> readMooncakeTrace() {
   const char *given = std::getenv("PAGEFOLD_TRACES");
-  std::filesystem::path beside = std::filesystem::path(PAGEFOLD_SOURCE_DIR) / "../shared/traces";
+  std::filesystem::path beside = std::filesystem::path(PAGEFOLD_CHECKOUT) / "../shared/traces";
   std::ifstream file((given ? std::filesystem::path(given) : beside) /
                      "mooncake_conversation.jsonl");
   std::vector<TracePrompt> prompts;

@@ -153,7 +153,8 @@ public:
 
   // ---- The prefix cache ----
 
-  /// What admit() would find now. Pins, touches and counts nothing.
+  /// What admit() would find now. Pins, touches and counts nothing. Nothing at all for a key made
+  /// for another page size or hash kind.
   PrefixMatch peek(const PrefixKey &key) const;
   /// Evicts up to `pages` idle pages, the policy's choice first; returns how many it did.
   int32_t evict(int32_t pages);
