@@ -161,72 +161,140 @@ struct Outputs {
   }
 };
 
-int runReplay(const TraceArguments &traceArguments, ServingArguments &serving,
-              const ServiceLevels &levels, size_t leverRequests, const Outputs &outputs) {
-  Result<Trace> trace = traceArguments.read();
-  if (!trace)
-    return report(trace.error());
-  Result<std::vector<CostModel>> costs = serving.costModels();
-  if (!costs)
-    return report(costs.error());
-  serving.options.progress = progressLine();
-  Result<Report> made = makeReport({std::move(*trace), traceArguments.options, costs->front(),
-                                    serving.options, levels, leverRequests});
-  clearProgressLine();
-  if (!made)
-    return report(made.error());
-  std::cout << toText(*made);
-  if (auto written = outputs.write(*made); !written)
-    return report(written.error());
-  return 0;
-}
+class ReplayCommand {
+public:
+  CLI::App *addTo(CLI::App &app) {
+    CLI::App *command = app.add_subcommand("replay", "the report: a page, --json, --html");
+    traceArguments.addTo(*command);
+    serving.addTo(*command);
+    command->add_option("--json", outputs.json, "write the report as JSON");
+    command->add_option("--html", outputs.html, "write the report as one HTML file with plots");
+    command->add_option("--prometheus", outputs.prometheus,
+                        "write the counters as /metrics shows them");
+    command->add_option("--lever-requests", leverRequests,
+                        "requests on which changes are tried, one at a time (2000); 0: none");
+    command->add_option_function<double>(
+        "--slo-ttft-ms", [this](double ms) { levels.ttft = ms / 1e3; }, "of goodput (450)");
+    command->add_option_function<double>(
+        "--slo-tpot-ms", [this](double ms) { levels.tpot = ms / 1e3; }, "of goodput (40)");
+    return command;
+  }
 
-int runAdvice(const TraceArguments &traceArguments, ServingArguments &serving) {
-  Result<Trace> trace = traceArguments.read();
-  if (!trace)
-    return report(trace.error());
-  Result<std::vector<CostModel>> costs = serving.costModels();
-  if (!costs)
-    return report(costs.error());
-  Result<PageSizeAdvice> advice = advisePageSize(*trace, *costs, serving.options);
-  if (!advice)
-    return report(advice.error());
-  std::cout << trace->name << ", " << grouped(double(trace->requests.size())) << " requests, on "
-            << costs->front().model().name << ", " << costs->front().device().name
-            << " (simulated)\n\n"
-            << toText(*advice, *trace);
-  return 0;
-}
-
-int runHitRates(const TraceArguments &traceArguments, std::vector<size_t> capacities) {
-  Result<Trace> trace = traceArguments.read();
-  if (!trace)
-    return report(trace.error());
-  if (!trace->hasSpans) {
-    std::cout << trace->name << ": n/a, the trace does not tell which prompts begin alike\n";
+  int run() {
+    Result<Trace> trace = traceArguments.read();
+    if (!trace)
+      return report(trace.error());
+    Result<std::vector<CostModel>> costs = serving.costModels();
+    if (!costs)
+      return report(costs.error());
+    serving.options.progress = progressLine();
+    Result<Report> made = makeReport({std::move(*trace), traceArguments.options, costs->front(),
+                                      serving.options, levels, leverRequests});
+    clearProgressLine();
+    if (!made)
+      return report(made.error());
+    std::cout << toText(*made);
+    if (auto written = outputs.write(*made); !written)
+      return report(written.error());
     return 0;
   }
-  HitRate all = hitRate(*trace, Eviction::LeastRecent, 0);
-  std::cout << trace->name << ", infinite cache (" << grouped(double(distinctSpans(*trace)))
-            << " spans of " << trace->spanTokens << " tokens): " << percent(all.spans)
-            << " of spans, " << percent(all.tokens) << " of tokens, " << percent(all.requests)
-            << " mean per request\n\n";
-  if (capacities.empty())
-    capacities = {1000, 3000, 10000, 30000, 50000, 100000};
-  TextTable table({"capacity, spans", "tokens", "LRU", "LFU"});
-  for (size_t capacity : capacities)
-    table.add({grouped(double(capacity)), grouped(double(capacity) * trace->spanTokens),
-               percent(hitRate(*trace, Eviction::LeastRecent, capacity).tokens),
-               percent(hitRate(*trace, Eviction::LeastFrequent, capacity).tokens)});
-  std::cout << "share of prompt tokens found; inserted at arrival, nothing pinned\n"
-            << table.text();
-  std::cout << "\ninfinite cache, prefixes found in multiples of\n";
-  for (uint32_t granule = trace->spanTokens; granule <= 8 * trace->spanTokens; granule *= 2)
-    std::cout << "  " << granule << " tokens: " << percent(hitRateAtGranule(*trace, granule))
-              << "\n";
-  std::cout << "less than " << trace->spanTokens << " tokens cannot be measured from this trace\n";
-  return 0;
-}
+
+private:
+  TraceArguments traceArguments;
+  ServingArguments serving;
+  ServiceLevels levels;
+  Outputs outputs;
+  size_t leverRequests = 2000;
+};
+
+class AdviceCommand {
+public:
+  AdviceCommand() { traceArguments.options.limit = 2000; }
+
+  CLI::App *addTo(CLI::App &app) {
+    CLI::App *command = app.add_subcommand("advise-page-size", "page sizes 1 to 512 on this trace");
+    traceArguments.addTo(*command);
+    serving.addTo(*command);
+    command->get_option("--limit")->description("the first so many requests (2000), 0 for all");
+    return command;
+  }
+
+  int run() {
+    Result<Trace> trace = traceArguments.read();
+    if (!trace)
+      return report(trace.error());
+    Result<std::vector<CostModel>> costs = serving.costModels();
+    if (!costs)
+      return report(costs.error());
+    Result<PageSizeAdvice> advice = advisePageSize(*trace, *costs, serving.options);
+    if (!advice)
+      return report(advice.error());
+    std::cout << trace->name << ", " << grouped(double(trace->requests.size())) << " requests, on "
+              << costs->front().model().name << ", " << costs->front().device().name
+              << " (simulated)\n\n"
+              << toText(*advice, *trace);
+    return 0;
+  }
+
+private:
+  TraceArguments traceArguments;
+  ServingArguments serving;
+};
+
+class HitRatesCommand {
+public:
+  CLI::App *addTo(CLI::App &app) {
+    CLI::App *command = app.add_subcommand("hit-rates", "what a cache of a given size could reuse");
+    traceArguments.addTo(*command);
+    command->add_option("--capacity", capacities, "spans; may be given several times")
+        ->check(CLI::PositiveNumber);
+    return command;
+  }
+
+  int run() const {
+    Result<Trace> trace = traceArguments.read();
+    if (!trace)
+      return report(trace.error());
+    if (!trace->hasSpans) {
+      std::cout << trace->name << ": n/a, the trace does not tell which prompts begin alike\n";
+      return 0;
+    }
+    printCeiling(*trace);
+    printByCapacity(*trace);
+    printByGranule(*trace);
+    return 0;
+  }
+
+private:
+  static void printCeiling(const Trace &trace) {
+    HitRate all = hitRate(trace, Eviction::LeastRecent, 0);
+    std::cout << trace.name << ", infinite cache (" << grouped(double(distinctSpans(trace)))
+              << " spans of " << trace.spanTokens << " tokens): " << percent(all.spans)
+              << " of spans, " << percent(all.tokens) << " of tokens, " << percent(all.requests)
+              << " mean per request\n\n";
+  }
+
+  void printByCapacity(const Trace &trace) const {
+    TextTable table({"capacity, spans", "tokens", "LRU", "LFU"});
+    for (size_t capacity : capacities)
+      table.add({grouped(double(capacity)), grouped(double(capacity) * trace.spanTokens),
+                 percent(hitRate(trace, Eviction::LeastRecent, capacity).tokens),
+                 percent(hitRate(trace, Eviction::LeastFrequent, capacity).tokens)});
+    std::cout << "share of prompt tokens found; inserted at arrival, nothing pinned\n"
+              << table.text();
+  }
+
+  static void printByGranule(const Trace &trace) {
+    std::cout << "\ninfinite cache, prefixes found in multiples of\n";
+    for (uint32_t granule = trace.spanTokens; granule <= 8 * trace.spanTokens; granule *= 2)
+      std::cout << "  " << granule << " tokens: " << percent(hitRateAtGranule(trace, granule))
+                << "\n";
+    std::cout << "less than " << trace.spanTokens << " tokens cannot be measured from this trace\n";
+  }
+
+  TraceArguments traceArguments;
+  std::vector<size_t> capacities = {1000, 3000, 10000, 30000, 50000, 100000};
+};
 
 int runCostCheck() {
   Result<CostCheckSummary> summary = checkCostModel();
@@ -251,58 +319,27 @@ int main(int argc, char **argv) {
                "time, and says what limits it. See docs/report.md.");
   app.require_subcommand(1);
 
-  TraceArguments trace;
-  ServingArguments serving;
-  ServiceLevels levels;
-  Outputs outputs;
-  size_t leverRequests = 2000;
-  CLI::App *replay = app.add_subcommand("replay", "the report: a page, --json, --html");
-  trace.addTo(*replay);
-  serving.addTo(*replay);
-  replay->add_option("--json", outputs.json, "write the report as JSON");
-  replay->add_option("--html", outputs.html, "write the report as one HTML file with plots");
-  replay->add_option("--prometheus", outputs.prometheus,
-                     "write the counters as /metrics shows them");
-  replay->add_option("--lever-requests", leverRequests,
-                     "requests on which changes are tried, one at a time (2000); 0: none");
-  replay->add_option_function<double>(
-      "--slo-ttft-ms", [&](double ms) { levels.ttft = ms / 1e3; }, "of goodput (450)");
-  replay->add_option_function<double>(
-      "--slo-tpot-ms", [&](double ms) { levels.tpot = ms / 1e3; }, "of goodput (40)");
-
-  CLI::App *advise = app.add_subcommand("advise-page-size", "page sizes 1 to 512 on this trace");
-  TraceArguments advisedTrace;
-  advisedTrace.options.limit = 2000;
-  ServingArguments advisedServing;
-  advisedTrace.addTo(*advise);
-  advisedServing.addTo(*advise);
-  advise->get_option("--limit")->description("the first so many requests (2000), 0 for all");
-
-  CLI::App *compare = app.add_subcommand("compare", "two JSON reports: what helped, what it cost");
+  ReplayCommand replay;
+  AdviceCommand advice;
+  HitRatesCommand rates;
   std::string first, second;
-  compare->add_option("A.json", first)->required();
-  compare->add_option("B.json", second)->required();
-
-  CLI::App *rates = app.add_subcommand("hit-rates", "what a cache of a given size could reuse");
-  TraceArguments ratesTrace;
-  std::vector<size_t> capacities;
-  ratesTrace.addTo(*rates);
-  rates->add_option("--capacity", capacities, "spans; may be given several times")
-      ->check(CLI::PositiveNumber);
-
-  CLI::App *check =
-      app.add_subcommand("check-cost-model", "the cost model against published figures");
+  CLI::App *replayApp = replay.addTo(app);
+  CLI::App *adviceApp = advice.addTo(app);
+  CLI::App *compareApp =
+      app.add_subcommand("compare", "two JSON reports: what helped, what it cost");
+  compareApp->add_option("A.json", first)->required();
+  compareApp->add_option("B.json", second)->required();
+  CLI::App *ratesApp = rates.addTo(app);
+  app.add_subcommand("check-cost-model", "the cost model against published figures");
 
   CLI11_PARSE(app, argc, argv);
-  if (*replay)
-    return runReplay(trace, serving, levels, leverRequests, outputs);
-  if (*advise)
-    return runAdvice(advisedTrace, advisedServing);
-  if (*compare)
+  if (*replayApp)
+    return replay.run();
+  if (*adviceApp)
+    return advice.run();
+  if (*compareApp)
     return runCompare(first, second);
-  if (*rates)
-    return runHitRates(ratesTrace, capacities);
-  if (*check)
-    return runCostCheck();
-  return 0;
+  if (*ratesApp)
+    return rates.run();
+  return runCostCheck();
 }
