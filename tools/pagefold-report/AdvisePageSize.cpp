@@ -83,8 +83,8 @@ void recommend(PageSizeAdvice &advice) {
     fewest = std::min(fewest, row.rejected);
   }
   auto isGood = [&](const PageSizeRow &row) {
-    return row.rejected == fewest && row.endToEnd <= best * (1 + tolerance) &&
-           row.loss() <= least + tolerance;
+    return row.pageSize <= PageSurvey::tileTokens && row.rejected == fewest &&
+           row.endToEnd <= best * (1 + tolerance) && row.loss() <= least + tolerance;
   };
   const PageSizeRow *chosen = nullptr, *next = nullptr;
   for (const PageSizeRow &row : advice.rows)
@@ -97,7 +97,9 @@ void recommend(PageSizeAdvice &advice) {
   if (chosen != &advice.rows.back())
     next = chosen + 1;
   advice.recommended = chosen->pageSize;
-  advice.reason = "the largest page size that stays within 1 % of the best mean end-to-end time (" +
+  advice.reason = "the largest page size up to a tile of " +
+                  std::to_string(PageSurvey::tileTokens) +
+                  " tokens that stays within 1 % of the best mean end-to-end time (" +
                   duration(chosen->endToEnd) + " against " + duration(best) +
                   ") and loses at most 1 % more memory and reuse than the best (" +
                   percent(chosen->loss(), 2) + " against " + percent(least, 2) + ")";
@@ -128,23 +130,23 @@ Result<PageSizeAdvice> advisePageSize(const Trace &trace, const std::vector<Cost
 
 std::string toText(const PageSizeAdvice &advice, const Trace &trace) {
   TextTable table({"page size", "tail waste", "live waste", "lost reuse", "table", "one box",
-                   "boxes/tile", "mean step", "end to end", "output tok/s", "attention time"});
+                   "boxes/tile", "mean step", "end to end", "output tok/s", "time from"});
   for (const PageSizeRow &row : advice.rows)
     table.add({std::to_string(row.pageSize) + (row.pageSize == advice.recommended ? " <-" : ""),
                percent(row.tailWaste, 2), percent(row.fragmentation, 2),
                trace.hasSpans ? percent(row.lostReuse, 2) : "n/a",
                bytes(double(row.tableEntries) * 4), percent(row.oneBoxShare),
                fixed(row.boxesPerTile, 2), duration(row.meanStep), duration(row.endToEnd),
-               grouped(row.outputThroughput), row.measured ? "measured" : "as modelled"});
+               grouped(row.outputThroughput), row.measured ? "table" : "model"});
   std::string out = table.text(0) + "\nPages of " + std::to_string(advice.recommended) + ": " +
                     advice.reason + ".\n";
   if (trace.hasSpans)
     out +=
         "Lost reuse counts shared prefixes that do not fill a page; what is shared in less than " +
         std::to_string(trace.spanTokens) + " tokens is not in this trace.\n";
-  out +=
-      "\"as modelled\": attention takes the same time at every page size; give --kernels a table "
-      "measured at a page size to price it.\n";
+  out += "Time from the model: attention takes the same time at every page size; give --kernels a "
+         "table "
+         "measured at a page size to price it.\n";
   return out;
 }
 

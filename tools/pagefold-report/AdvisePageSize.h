@@ -44,9 +44,10 @@ struct PageSizeAdvice {
   std::string reason;
 };
 
-/// The largest page size that loses at most 1 % more than the least, and whose mean end-to-end
-/// time is within 1 % of the best. `costs` are models with the tables at hand: the one for a
-/// page size is taken where there is one, and the first one otherwise.
+/// The largest page size, up to a kernel's tile, that loses at most 1 % more than the least and
+/// whose mean end-to-end time is within 1 % of the best. Beyond a tile nothing is gained but a
+/// shorter table. `costs` are models with the tables at hand: the one for a page size is taken
+/// where there is one, and the first one otherwise.
 Result<PageSizeAdvice> advisePageSize(const Trace &trace, const std::vector<CostModel> &costs,
                                       const ReplayOptions &options);
 

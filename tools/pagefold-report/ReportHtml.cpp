@@ -263,10 +263,10 @@ LineChart capacityChart(const Report &report) {
   for (int i = 0; i <= 8; ++i) {
     auto capacity = size_t(std::max(1.0, distinct * std::pow(2.0, i - 8)));
     double tokens = double(capacity) * trace.spanTokens;
-    chart.series[0].points.emplace_back(tokens,
-                                        hitRate(trace, Eviction::LeastRecent, capacity).tokens);
-    chart.series[1].points.emplace_back(tokens,
-                                        hitRate(trace, Eviction::LeastFrequent, capacity).tokens);
+    chart.series[0].points.emplace_back(
+        tokens, 100 * hitRate(trace, Eviction::LeastRecent, capacity).tokens);
+    chart.series[1].points.emplace_back(
+        tokens, 100 * hitRate(trace, Eviction::LeastFrequent, capacity).tokens);
   }
   return chart;
 }
