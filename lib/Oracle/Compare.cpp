@@ -45,9 +45,11 @@ public:
 
 private:
   bool matches(double got, double want) const;
+  /// The most that rounding to the stored type moves an element, relative to it.
+  double unitRoundoff() const;
 
   DType stored_;
-  double squares_ = 0, differences_ = 0, worst_ = 0;
+  double squares_ = 0, differences_ = 0, greatest_ = 0, worst_ = 0;
   int64_t count_ = 0, nonFinite_ = 0, worstAt_ = -1, nonFiniteAt_ = -1;
 };
 } // namespace
@@ -57,6 +59,19 @@ bool Accumulator::matches(double got, double want) const {
   if (std::isnan(want))
     return std::isnan(got);
   return got == (std::isinf(want) ? want : roundTo(stored_, want));
+}
+
+double Accumulator::unitRoundoff() const {
+  switch (stored_) {
+  case DType::BF16:
+    return 0x1p-8;
+  case DType::F16:
+    return 0x1p-11;
+  case DType::F32:
+    return 0x1p-24;
+  default:
+    return 0;
+  }
 }
 
 void Accumulator::add(int64_t at, double got, double want) {
@@ -69,10 +84,12 @@ void Accumulator::add(int64_t at, double got, double want) {
   }
   double difference = std::fabs(got - want);
   ++count_;
+  greatest_ = std::max(greatest_, difference);
   squares_ += want * want;
   differences_ += difference * difference;
-  if (worstAt_ < 0 || difference > worst_) {
-    worst_ = difference;
+  double beyondRounding = std::max(difference - unitRoundoff() * std::fabs(want), 0.0);
+  if (worstAt_ < 0 || beyondRounding > worst_) {
+    worst_ = beyondRounding;
     worstAt_ = at;
   }
 }
@@ -92,7 +109,7 @@ RequestComparison Accumulator::finish(const Tolerance &tolerance, bool isLse,
   outcome.worst = worst_;
   outcome.worstIndex = indexOf(worstAt_, shape);
   if (isLse) {
-    outcome.error = worst_;
+    outcome.error = greatest_;
     outcome.bound = outcome.worstBound = tolerance.lse();
     return outcome;
   }

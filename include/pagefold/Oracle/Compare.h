@@ -30,7 +30,7 @@ struct RequestComparison {
   int64_t request = -1;  ///< -1: the whole result
   double error = 0;      ///< relative norm; for lse the greatest difference
   double bound = 0;      ///< of `error`
-  double worst = 0;      ///< greatest difference of an element
+  double worst = 0;      ///< greatest difference of an element, beyond its rounding
   double worstBound = 0; ///< of `worst`
   std::vector<int64_t> worstIndex;
   int64_t nonFinite = 0;           ///< elements whose non-finite value does not match
