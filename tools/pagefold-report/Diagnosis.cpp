@@ -73,7 +73,9 @@ std::string preemptionCost(const Report &report) {
     return "0 preemptions: nothing was computed twice.";
   return grouped(count) + " preemptions recomputed " +
          grouped(report.result.steps.recomputedTokens) + " tokens, " +
-         percent(report.metrics.recomputeTax, 2) + " of all computed ones.";
+         percent(report.metrics.recomputeTax, 2) + " of all computed ones; " +
+         grouped(double(report.result.pages.resumedHitTokens)) +
+         " more were found in the prefix cache when their requests came back.";
 }
 
 /// The largest reason why a reusable token was not reused.

@@ -40,7 +40,7 @@ struct ReportRequest {
   CostModel cost;
   ReplayOptions options;
   ServiceLevels levels;
-  size_t leverRequests = 2000; ///< that levers are tried on; 0: none are
+  size_t leverRequests = 1000; ///< that levers are tried on; 0: none are
 };
 
 Result<Report> makeReport(ReportRequest request);

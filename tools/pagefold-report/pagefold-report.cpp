@@ -172,7 +172,7 @@ public:
     command->add_option("--prometheus", outputs.prometheus,
                         "write the counters as /metrics shows them");
     command->add_option("--lever-requests", leverRequests,
-                        "requests on which changes are tried, one at a time (2000); 0: none");
+                        "requests on which changes are tried, one at a time (1000); 0: none");
     command->add_option_function<double>(
         "--slo-ttft-ms", [this](double ms) { levels.ttft = ms / 1e3; }, "of goodput (450)");
     command->add_option_function<double>(
@@ -204,7 +204,7 @@ private:
   ServingArguments serving;
   ServiceLevels levels;
   Outputs outputs;
-  size_t leverRequests = 2000;
+  size_t leverRequests = 1000;
 };
 
 class AdviceCommand {
