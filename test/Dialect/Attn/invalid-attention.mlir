@@ -275,6 +275,19 @@ func.func @f(%q: !q, %cache: !cache, %rows: tensor<?xi32>) {
 
 // -----
 
+// C10: what it captures
+!cache = !attn.paged_kv<8 heads, 128 x 128, bf16, page 16>
+!q = tensor<?x32x128xbf16>
+func.func @f(%q: !q, %cache: !cache, %rows: tensor<?xi32>) {
+  // expected-error@+1 {{expects the score region to capture f32, i32 and tensors, got '!attn.paged_kv<8 heads, 128 x 128, bf16, page 16>'}}
+  attn.attention %q, %cache rows(%rows) scale 1.0 score(%s, %qi, %ki, %h, %b, %c = %cache : !cache) {
+    attn.yield %s : f32
+  } : !q, !cache, tensor<?xi32> -> !q
+  return
+}
+
+// -----
+
 // C11: what the epilogue takes
 !cache = !attn.paged_kv<8 heads, 128 x 128, bf16, page 16>
 !q = tensor<?x32x128xbf16>
@@ -356,6 +369,31 @@ func.func @f(%q: !q, %cache: !cache, %rows: tensor<?xi32>) {
     // expected-error@+1 {{expects row-wise ops in the query prologue}}
     %y = tensor.cast %x : !q to !q
     attn.yield %y : !q
+  } : !q, !cache, tensor<?xi32> -> !q
+  return
+}
+
+// -----
+
+// Regions end in a yield.
+!cache = !attn.paged_kv<8 heads, 128 x 128, bf16, page 16>
+!q = tensor<?x32x128xbf16>
+func.func @f(%q: !q, %cache: !cache, %rows: tensor<?xi32>) {
+  // expected-error@+1 {{expects the score region to end in attn.yield, got 'llvm.unreachable'}}
+  attn.attention %q, %cache rows(%rows) scale 1.0 score(%s, %qi, %ki, %h, %b) {
+    llvm.unreachable
+  } : !q, !cache, tensor<?xi32> -> !q
+  return
+}
+
+// -----
+
+// Regions are not empty.
+!cache = !attn.paged_kv<8 heads, 128 x 128, bf16, page 16>
+!q = tensor<?x32x128xbf16>
+func.func @f(%q: !q, %cache: !cache, %rows: tensor<?xi32>) {
+  // expected-error@+1 {{expects a non-empty block}}
+  attn.attention %q, %cache rows(%rows) scale 1.0 score(%s, %qi, %ki, %h, %b) {
   } : !q, !cache, tensor<?xi32> -> !q
   return
 }

@@ -26,13 +26,6 @@ void CapturingRegion::release(unsigned capture) {
   values.erase(capture);
 }
 
-void CapturingRegion::clear() {
-  values.clear();
-  // Uses before definitions, so that no block dies with uses left.
-  region->dropAllReferences();
-  region->getBlocks().clear();
-}
-
 SmallVector<CapturingRegion> AppendOp::getCapturingRegions() {
   return {{"key", &getKeyPrologue(), getKeyCapturesMutable()},
           {"value", &getValuePrologue(), getValueCapturesMutable()}};

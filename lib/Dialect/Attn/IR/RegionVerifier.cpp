@@ -107,6 +107,10 @@ LogicalResult pagefold::attn::verifyScalarRegion(Operation *op, StringRef clause
     return success();
   if (failed(verifyArguments(op, clause, region, fixedTypes, captures)))
     return failure();
+  for (Type type : captures.getTypes())
+    if (isa<PagedKVType>(type))
+      return op->emitOpError() << "expects the " << clause
+                               << " region to capture f32, i32 and tensors, got " << type;
   for (Operation &inner : region.front().without_terminator())
     if (!isa<LookupOp, PositionOp, TokenOp>(inner) && !isScalarRegionOp(&inner))
       return inner.emitOpError()

@@ -16,7 +16,7 @@
 #include "pagefold/Dialect/Attn/IR/RegionOps.h"
 
 namespace pagefold::attn {
-#define GEN_PASS_DEF_FUSEINTOATTENTION
+#define GEN_PASS_DEF_ATTNFUSE
 #include "pagefold/Dialect/Attn/Transforms/Passes.h.inc"
 } // namespace pagefold::attn
 
@@ -123,7 +123,7 @@ static SmallVector<Operation *> getCandidates(func::FuncOp function) {
 
 namespace {
 
-struct FuseIntoAttention : pagefold::attn::impl::FuseIntoAttentionBase<FuseIntoAttention> {
+struct AttnFuse : pagefold::attn::impl::AttnFuseBase<AttnFuse> {
   void runOnOperation() override {
     if (failed(normalise(getOperation())))
       return signalPassFailure();

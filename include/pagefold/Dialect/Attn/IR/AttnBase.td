@@ -70,8 +70,11 @@ def Attn_PagedKVType : Attn_Type<"PagedKV", "paged_kv"> {
     * C3: the element type is f32, f16 or bf16.
     * C4: 1 <= page <= 1024.
   }];
-  let parameters = (ins "int64_t":$heads, "int64_t":$kDim, "int64_t":$vDim, "::mlir::Type":$elementType,
-                        "int64_t":$pageSize);
+  let parameters = (ins TypeParameter<"int64_t", "KV heads">:$heads,
+                        TypeParameter<"int64_t", "elements of a K row">:$kDim,
+                        TypeParameter<"int64_t", "elements of a V row">:$vDim,
+                        TypeParameter<"::mlir::Type", "f32, f16 or bf16">:$elementType,
+                        TypeParameter<"int64_t", "tokens of a page">:$pageSize);
   let assemblyFormat = "`<` $heads `heads` `,` $kDim `x` $vDim `,` $elementType `,` `page` $pageSize `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -102,10 +105,10 @@ def Attn_MaskAttr : Attn_Attr<"Mask", "mask"> {
     * C1: there is a set, and each ranges over `(q, row values..., k)` and the symbols, in pure affine form.
     * C2: names differ from each other and from the predefined ones; each symbol has a lower bound.
   }];
-  let parameters = (ins ArrayRefParameter<"::mlir::IntegerSet">:$sets,
-                        ArrayRefParameter<"::mlir::StringAttr">:$symbols,
-                        ArrayRefParameter<"int64_t">:$lowerBounds,
-                        ArrayRefParameter<"::mlir::StringAttr">:$rowValues);
+  let parameters = (ins ArrayRefParameter<"::mlir::IntegerSet", "the union">:$sets,
+                        ArrayRefParameter<"::mlir::StringAttr", "names bound by `symbols`">:$symbols,
+                        ArrayRefParameter<"int64_t", "one for each symbol">:$lowerBounds,
+                        ArrayRefParameter<"::mlir::StringAttr", "names bound by `row_values`">:$rowValues);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -126,14 +129,17 @@ def Attn_BoundsAttr : Attn_Attr<"Bounds", "bounds"> {
     choose variants. `tokens` is the most tokens in a call, `batch x q_len` where it is left out.
 
     ```mlir
-    func.func @decode(...) attributes {attn.bounds = #attn.bounds<batch 64, q_len 1, kv_len 8192>}
+    func.func private @decode() attributes {attn.bounds = #attn.bounds<batch 64, q_len 1, kv_len 8192>}
     ```
 
     Constraints:
     * C1: batch, q_len, kv_len and tokens are from 1 to 2^31 - 1: indices are i32.
     * C2: tokens <= batch x q_len.
   }];
-  let parameters = (ins "int64_t":$batch, "int64_t":$qLen, "int64_t":$kvLen, OptionalParameter<"int64_t">:$tokens);
+  let parameters = (ins AttrParameter<"int64_t", "most requests">:$batch,
+                        AttrParameter<"int64_t", "most query rows of a request">:$qLen,
+                        AttrParameter<"int64_t", "most keys of a request">:$kvLen,
+                        OptionalParameter<"int64_t", "most tokens of a call, 0 where left out">:$tokens);
   let assemblyFormat = "`<` `batch` $batch `,` `q_len` $qLen `,` `kv_len` $kvLen (`,` `tokens` $tokens^)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

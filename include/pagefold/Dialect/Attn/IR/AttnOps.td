@@ -47,7 +47,8 @@ def Attn_CacheOp : Attn_Op<"cache", [Pure]> {
     `starts(%s : tensor<B+1 x i32>)`. Entries past `ceildiv(lens[r], S)` are never read.
 
     `layout(nhd)`: pages are `[P, S, HK, D]`; `layout(hnd)`: `[P, HK, S, D]`. Strides are run-time
-    values, so K and V may be views of one allocation.
+    values, so K and V may be views of one allocation. Appends write into these pages: build one cache of them
+    a graph, two would be one memory under two names.
 
     ```mlir
     %cache = attn.cache %k_pages, %v_pages table(%table) lens(%lens) layout(nhd)
@@ -165,6 +166,11 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, AttrSizedOperandSegments, Sin
         attn.yield %r : f32
       }
       : tensor<?x32x128xbf16>, !cache, tensor<?xi32> -> tensor<?x32x128xbf16>
+    ```
+
+    Over dense keys and values, with the log-sum-exp:
+
+    ```mlir
     %o, %lse = attn.attention %q, %k, %v rows(%rows) kv_rows(%kv_rows) scale 0.125
       : tensor<?x9x64xf32>, tensor<?x3x64xf32>, tensor<?x3x64xf32>, tensor<?xi32>, tensor<?xi32>
       -> tensor<?x9x64xf32>, tensor<?x9xf32>
@@ -172,8 +178,9 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, AttrSizedOperandSegments, Sin
 
     Clauses come in any order; `rows` and `scale` are required, and without `mask` every key is visible.
     Further clauses: `symbols(%w : i32, %s : tensor<?xi32>)` binds the mask's symbols in order,
-    `row_values(%starts : tensor<?xi32>)` its row values, one for each token of the batch; `sinks(%s : tensor<32xf32>)`; `bitmap(%bits : tensor<?xi8>, %starts : tensor<?xi64>)` masks by bits:
-    key `k` of row `q` is visible only if bit `starts[r] + q * kv_len + k` (least significant first) is set.
+    `row_values(%starts : tensor<?xi32>)` its row values, one for each token of the batch;
+    `sinks(%s : tensor<32xf32>)`; `bitmap(%bits : tensor<?xi8>, %starts : tensor<?xi64>)` masks by bits: key
+    `k` of row `q` is visible only if bit `starts[r] + q * kv_len + k` (least significant first) is set.
 
     Constraints:
     * C1: exactly one of a cache, or key, value and kv_rows is given.
@@ -185,10 +192,13 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, AttrSizedOperandSegments, Sin
     * C7: `symbols` and `row_values` bind as many values as the mask names; a row value is `[T]` i32.
     * C8: sinks is `[HQ]` f32.
     * C9: bitmap needs starts, and the other way round.
-    * C10: the score region, where there is one, takes (f32, i32, i32, i32, i32) and the captures, and yields f32.
-    * C11: the epilogue, where there is one, takes (f32, i32, i32, i32) and the captures, and yields f32.
+    * C10: the score region, where there is one, takes (f32, i32, i32, i32, i32) and the captures (f32,
+      i32 or tensors), and yields f32.
+    * C11: the epilogue, where there is one, takes (f32, i32, i32, i32) and the captures (f32, i32
+      or tensors), and yields f32.
     * C12: score and epilogue hold only ops of the white list (`attn.lookup`, `attn.position`,
-      `attn.token`, elementwise arith and math).
+      `attn.token`, and the arith and math of `docs/howto/add-an-epilogue-op.md`) over f32, i32 and i1, and
+      f16 and bf16 between conversions.
     * C13: the query prologue is row-wise, as in `attn.append` C3 and C4.
   }];
   let arguments = (ins Attn_Tokens:$query, Optional<Attn_PagedKVType>:$cache, Optional<Attn_Tokens>:$key,

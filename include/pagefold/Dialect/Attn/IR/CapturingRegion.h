@@ -31,8 +31,6 @@ struct CapturingRegion {
   mlir::BlockArgument capture(mlir::Value value);
   /// Releases a capture whose argument has no use.
   void release(unsigned capture);
-  /// Removes the block and every capture.
-  void clear();
 };
 
 } // namespace pagefold::attn

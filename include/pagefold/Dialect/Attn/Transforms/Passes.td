@@ -10,7 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def FuseIntoAttention : Pass<"attn-fuse", "::mlir::func::FuncOp"> {
+def AttnFuse : Pass<"attn-fuse", "::mlir::func::FuncOp"> {
   let summary = "Moves row-wise and elementwise ops into attn.attention and attn.append";
   let description = [{
     **Requires** a function on tensors (level 1).
