@@ -1,3 +1,24 @@
+// A causal prefill kernel at level 3, by hand: dense bf16 of head dimension 128, one producer and two consumer warpgroups, Q in
+// registers, Q K one tile ahead of P V, lazy rescale. scripts/gpu-check runs it on a GPU.
+// RUN: pagefold-opt %s --pagefold-hopper-to-llvm | pagefold-translate --hopper-to-ptx | FileCheck %s
+
+// CHECK: .version 8.6
+// CHECK: .target sm_90a
+// CHECK: .entry prefill_causal(
+// CHECK: .reqntid 384
+// CHECK: .minnctapersm 1
+// CHECK: mbarrier.init
+// CHECK: setmaxnreg.dec.sync.aligned.u32 24;
+// CHECK: atom.relaxed.gpu.global.inc.u32
+// CHECK: cp.async.bulk.tensor.5d.shared::cluster.global
+// CHECK: setmaxnreg.inc.sync.aligned.u32 240;
+// CHECK: ldmatrix
+// CHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
+// CHECK: ex2.approx.ftz.f32
+// CHECK: vote.sync.any
+// CHECK: cp.async.bulk.tensor.5d.global.shared::cta
+// CHECK-NOT: .local
+
 !qmap = !hopper.tensor_map<box [64, 128, 2, 1, 1], bf16>
 !omap = !hopper.tensor_map<box [64, 64, 2, 1, 1], bf16>
 !qring = !hopper.ring<1 x 128 x 128, bf16 note 4>

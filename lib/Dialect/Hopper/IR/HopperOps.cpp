@@ -128,7 +128,7 @@ LogicalResult BarrierArriveOp::verify() { return verifyBarrier(*this, getBarrier
 // Products
 //===----------------------------------------------------------------------===//
 
-/// C1 to C4 of a product whose left operand has `depth` columns of `element`.
+/// C1 to C3 of a product whose left operand has `depth` columns of `element`.
 static LogicalResult verifyContract(Operation *op, int64_t depth, Type element, RingType rhs, bool transposed,
                                     FragmentType result) {
   int64_t rhsDepth = transposed ? rhs.getColumns() : rhs.getRows();
@@ -140,8 +140,6 @@ static LogicalResult verifyContract(Operation *op, int64_t depth, Type element, 
   if (!result.getElementType().isF32() || element != rhs.getElementType())
     return op->emitOpError("C3: expects equal elements of left and right and a result of f32, got ")
            << element << " x " << rhs.getElementType() << " -> " << result.getElementType();
-  if (depth % kHopper.stepDepth)
-    return op->emitOpError("C4: expects a depth that is a multiple of ") << kHopper.stepDepth << ", got " << depth;
   return success();
 }
 
@@ -156,7 +154,7 @@ static bool hasWarpgroupRows(RingType type) { return type.getRows() % kHopper.fr
 LogicalResult ContractSharedOp::verify() {
   RingType lhs = getLhs().getType();
   if (!hasWarpgroupRows(lhs))
-    return emitOpError("C5: expects a left tile of a multiple of ")
+    return emitOpError("C4: expects a left tile of a multiple of ")
            << kHopper.fragmentRows << " rows, got " << lhs.getRows();
   return verifyContract(*this, lhs.getColumns(), lhs.getElementType(), getRhs().getType(), getTransposed(), getType());
 }

@@ -412,7 +412,6 @@ defvar contractConstraints = [{
     * C1: the depth agrees: the left operand's columns are the columns (transposed) or rows of the right one.
     * C2: the result has the rows (transposed) or columns of the right operand as its columns.
     * C3: the result is of f32, and elements of left and right agree.
-    * C4: the depth is a multiple of 16.
 }];
 
 def Hopper_ContractOp : Hopper_Op<"contract"> {
@@ -447,7 +446,7 @@ def Hopper_ContractSharedOp : Hopper_Op<"contract_shared"> {
     %s = hopper.contract_shared %q[%u] row %r, %k[%t] transposed : !hopper.ring<1 x 128 x 128, bf16>, !hopper.ring<2 x 128 x 128, bf16> -> !hopper.fragment<64 x 128, f32>
     ```
   }] # contractConstraints # [{
-    * C5: the left tile has at least 64 rows, a multiple of 64.
+    * C4: the left tile has at least 64 rows, a multiple of 64.
   }];
   let arguments = (ins Hopper_RingType:$lhs, I32:$lhsTurn, I32:$row, Hopper_RingType:$rhs, I32:$turn,
                        UnitAttr:$transposed, Optional<Hopper_FragmentType>:$acc);
