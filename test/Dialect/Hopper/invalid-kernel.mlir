@@ -23,7 +23,7 @@ hopper.kernel @f() -> i32 {
 
 // -----
 
-// kernel C2: 7 tiles of 32 KiB, two of them more than fit
+// kernel C2: 8 tiles of 32 KiB
 // expected-error@+1 {{C2: expects at most 232448 bytes of shared memory, got 262144; take fewer stages or smaller tiles}}
 hopper.kernel @f() {
   %a = hopper.alloc : !hopper.shared<8 x 128 x 128, bf16>
@@ -36,7 +36,7 @@ hopper.kernel @f() {
 // -----
 
 // kernel C2: tiles alone would fit, barriers and notes do not
-// expected-error@+1 {{C2: expects at most 232448 bytes of shared memory, got 232464}}
+// expected-error@+1 {{C2: expects at most 232448 bytes of shared memory, got 232576}}
 hopper.kernel @f() {
   %a = hopper.alloc_ring readers 4 : !hopper.ring<4 x 128 x 128, bf16>
   %b = hopper.alloc_ring readers 4 : !hopper.ring<4 x 96 x 128, bf16>

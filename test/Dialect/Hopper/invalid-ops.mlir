@@ -2,45 +2,45 @@
 // RUN: pagefold-opt %s -verify-diagnostics -split-input-file
 
 // fill C1
-func.func @f(%r: !hopper.ring<2 x 64 x 128, bf16>, %m: !hopper.tensor_map<box [64, 64, 2], bf16>, %i: i32) {
+func.func @f(%r: !hopper.ring<2 x 64 x 128, bf16>, %m: !hopper.tensor_map<box[64, 64, 2], bf16>, %i: i32) {
   // expected-error@+1 {{C1: expects 3 coordinates, got 2}}
-  hopper.fill %r[%i] from %m[%i, %i] : !hopper.ring<2 x 64 x 128, bf16>, !hopper.tensor_map<box [64, 64, 2], bf16>
+  hopper.fill %r[%i] from %m[%i, %i] : !hopper.ring<2 x 64 x 128, bf16>, !hopper.tensor_map<box[64, 64, 2], bf16>
   return
 }
 
 // -----
 
 // fill C2
-func.func @f(%r: !hopper.ring<2 x 64 x 128, bf16>, %m: !hopper.tensor_map<box [64, 64, 2], f16>, %i: i32) {
-  // expected-error@+1 {{C2: expects a map of 'bf16', got '!hopper.tensor_map<box [64, 64, 2], f16>'}}
-  hopper.fill %r[%i] from %m[%i, %i, %i] : !hopper.ring<2 x 64 x 128, bf16>, !hopper.tensor_map<box [64, 64, 2], f16>
+func.func @f(%r: !hopper.ring<2 x 64 x 128, bf16>, %m: !hopper.tensor_map<box[64, 64, 2], f16>, %i: i32) {
+  // expected-error@+1 {{C2: expects a map of 'bf16', got '!hopper.tensor_map<box[64, 64, 2], f16>'}}
+  hopper.fill %r[%i] from %m[%i, %i, %i] : !hopper.ring<2 x 64 x 128, bf16>, !hopper.tensor_map<box[64, 64, 2], f16>
   return
 }
 
 // -----
 
 // fill C3
-func.func @f(%r: !hopper.ring<2 x 64 x 128, bf16>, %m: !hopper.tensor_map<box [64, 32, 2], bf16>, %i: i32) {
+func.func @f(%r: !hopper.ring<2 x 64 x 128, bf16>, %m: !hopper.tensor_map<box[64, 32, 2], bf16>, %i: i32) {
   // expected-error@+1 {{C3: expects a box of the tile's 16384 bytes, got 8192}}
-  hopper.fill %r[%i] from %m[%i, %i, %i] : !hopper.ring<2 x 64 x 128, bf16>, !hopper.tensor_map<box [64, 32, 2], bf16>
+  hopper.fill %r[%i] from %m[%i, %i, %i] : !hopper.ring<2 x 64 x 128, bf16>, !hopper.tensor_map<box[64, 32, 2], bf16>
   return
 }
 
 // -----
 
 // fill C3
-func.func @f(%r: !hopper.ring<2 x 64 x 128, bf16>, %m: !hopper.tensor_map<box [64, 32, 2], bf16>, %i: i32) {
+func.func @f(%r: !hopper.ring<2 x 64 x 128, bf16>, %m: !hopper.tensor_map<box[64, 32, 2], bf16>, %i: i32) {
   // expected-error@+1 {{C3: expects a ring of order octets where a row is given, got '!hopper.ring<2 x 64 x 128, bf16>'}}
-  hopper.fill %r[%i] row %i from %m[%i, %i, %i] : !hopper.ring<2 x 64 x 128, bf16>, !hopper.tensor_map<box [64, 32, 2], bf16>
+  hopper.fill %r[%i] row %i from %m[%i, %i, %i] : !hopper.ring<2 x 64 x 128, bf16>, !hopper.tensor_map<box[64, 32, 2], bf16>
   return
 }
 
 // -----
 
 // fill C3
-func.func @f(%r: !hopper.ring<2 x 64 x 128, bf16 order octets>, %m: !hopper.tensor_map<box [64, 2, 4], bf16>, %i: i32) {
+func.func @f(%r: !hopper.ring<2 x 64 x 128, bf16 order octets>, %m: !hopper.tensor_map<box[64, 2, 4], bf16>, %i: i32) {
   // expected-error@+1 {{C3: expects a box of a multiple of 2048 bytes, at most 16384, got 1024}}
-  hopper.fill %r[%i] row %i from %m[%i, %i, %i] : !hopper.ring<2 x 64 x 128, bf16 order octets>, !hopper.tensor_map<box [64, 2, 4], bf16>
+  hopper.fill %r[%i] row %i from %m[%i, %i, %i] : !hopper.ring<2 x 64 x 128, bf16 order octets>, !hopper.tensor_map<box[64, 2, 4], bf16>
   return
 }
 
@@ -92,27 +92,27 @@ func.func @f(%h: !hopper.fragment<64 x 128, f32>, %o: !hopper.shared<2 x 64 x 12
 // -----
 
 // store_tile C1
-func.func @f(%o: !hopper.shared<2 x 64 x 128, bf16>, %m: !hopper.tensor_map<box [64, 64, 2], bf16>, %i: i32) {
+func.func @f(%o: !hopper.shared<2 x 64 x 128, bf16>, %m: !hopper.tensor_map<box[64, 64, 2], bf16>, %i: i32) {
   // expected-error@+1 {{C1: expects 3 coordinates, got 1}}
-  hopper.store_tile %o[%i] to %m[%i] : !hopper.shared<2 x 64 x 128, bf16>, !hopper.tensor_map<box [64, 64, 2], bf16>
+  hopper.store_tile %o[%i] to %m[%i] : !hopper.shared<2 x 64 x 128, bf16>, !hopper.tensor_map<box[64, 64, 2], bf16>
   return
 }
 
 // -----
 
 // store_tile C2
-func.func @f(%o: !hopper.shared<2 x 64 x 128, bf16>, %m: !hopper.tensor_map<box [64, 64, 2], f16>, %i: i32) {
-  // expected-error@+1 {{C2: expects a map of 'bf16', got '!hopper.tensor_map<box [64, 64, 2], f16>'}}
-  hopper.store_tile %o[%i] to %m[%i, %i, %i] : !hopper.shared<2 x 64 x 128, bf16>, !hopper.tensor_map<box [64, 64, 2], f16>
+func.func @f(%o: !hopper.shared<2 x 64 x 128, bf16>, %m: !hopper.tensor_map<box[64, 64, 2], f16>, %i: i32) {
+  // expected-error@+1 {{C2: expects a map of 'bf16', got '!hopper.tensor_map<box[64, 64, 2], f16>'}}
+  hopper.store_tile %o[%i] to %m[%i, %i, %i] : !hopper.shared<2 x 64 x 128, bf16>, !hopper.tensor_map<box[64, 64, 2], f16>
   return
 }
 
 // -----
 
 // store_tile C3
-func.func @f(%o: !hopper.shared<2 x 64 x 128, bf16>, %m: !hopper.tensor_map<box [64, 32, 2], bf16>, %i: i32) {
+func.func @f(%o: !hopper.shared<2 x 64 x 128, bf16>, %m: !hopper.tensor_map<box[64, 32, 2], bf16>, %i: i32) {
   // expected-error@+1 {{C3: expects a tile of order panels and a box of its 16384 bytes, got '!hopper.shared<2 x 64 x 128, bf16>' and 8192 bytes}}
-  hopper.store_tile %o[%i] to %m[%i, %i, %i] : !hopper.shared<2 x 64 x 128, bf16>, !hopper.tensor_map<box [64, 32, 2], bf16>
+  hopper.store_tile %o[%i] to %m[%i, %i, %i] : !hopper.shared<2 x 64 x 128, bf16>, !hopper.tensor_map<box[64, 32, 2], bf16>
   return
 }
 

@@ -81,22 +81,22 @@ func.func private @f(!hopper.fragment<64 x 64, f64>)
 
 // tensor_map C1
 // expected-error@+1 {{C1: expects a box of 1 to 5 extents, got 6}}
-func.func private @f(!hopper.tensor_map<box [64, 1, 1, 1, 1, 1], bf16>)
+func.func private @f(!hopper.tensor_map<box[64, 1, 1, 1, 1, 1], bf16>)
 
 // -----
 
 // tensor_map C2
 // expected-error@+1 {{C2: expects extents from 1 to 256, got 512}}
-func.func private @f(!hopper.tensor_map<box [64, 512], bf16>)
+func.func private @f(!hopper.tensor_map<box[64, 512], bf16>)
 
 // -----
 
 // tensor_map C3
 // expected-error@+1 {{C3: expects the innermost extent to be a panel of 64 elements (128 bytes), got 128}}
-func.func private @f(!hopper.tensor_map<box [128, 64], bf16>)
+func.func private @f(!hopper.tensor_map<box[128, 64], bf16>)
 
 // -----
 
 // tensor_map C4
 // expected-error@+1 {{C4: expects bf16 or f16 elements, got 'f32'}}
-func.func private @f(!hopper.tensor_map<box [64, 64], f32>)
+func.func private @f(!hopper.tensor_map<box[64, 64], f32>)

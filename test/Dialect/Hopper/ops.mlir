@@ -1,8 +1,8 @@
 // Every op, printed and read again.
 // RUN: pagefold-opt %s --verify-roundtrip | FileCheck %s
 
-!map = !hopper.tensor_map<box [64, 64, 2], bf16>
-!page = !hopper.tensor_map<box [64, 2, 8], bf16>
+!map = !hopper.tensor_map<box[64, 64, 2], bf16>
+!page = !hopper.tensor_map<box[64, 2, 8], bf16>
 !ring = !hopper.ring<2 x 64 x 128, bf16 note 8>
 !octets = !hopper.ring<4 x 64 x 128, bf16 order octets>
 !tiles = !hopper.shared<2 x 64 x 128, bf16>
@@ -13,7 +13,7 @@
 
 gpu.module @kernels {
   // CHECK-LABEL: hopper.kernel @all(
-  // CHECK-SAME: !hopper.tensor_map<box [64, 64, 2], bf16>
+  // CHECK-SAME: !hopper.tensor_map<box[64, 64, 2], bf16>
   hopper.kernel @all(%map: !map, %page: !page, %out: !hopper.pointer<f32>, %counter: !hopper.pointer<i32>, %n: i32, %scale: f32) {
     // CHECK: hopper.alloc : <2 x 64 x 128, bf16>
     %o = hopper.alloc : !tiles
@@ -80,7 +80,7 @@ gpu.module @kernels {
         %m3 = hopper.approx rcp %m2
         // CHECK: hopper.exp2 %{{.*}} scale %{{.*}} offset
         %p0 = hopper.exp2 %s4 scale %scale offset %m3 : !s
-        // CHECK: hopper.release %{{.*}}[%{{.*}}] after %{{.*}} : <4 x {{.*}}>, <64 x 64, f32>
+        // CHECK: hopper.release %{{.*}}[%{{.*}}] after %{{.*}} : <4 x 64 x 128, bf16 order octets>
         hopper.release %k[%n] after %p0 : !octets, !s
         // CHECK: hopper.convert %{{.*}} : <64 x 64, f32> -> <64 x 64, bf16>
         %p1 = hopper.convert %p0 : !s -> !p

@@ -9,7 +9,7 @@
 // CHECK: .minnctapersm 1
 // CHECK: mbarrier.init
 // CHECK: setmaxnreg.dec.sync.aligned.u32 24;
-// CHECK: atom.relaxed.gpu.global.inc.u32
+// CHECK: atom.global.inc.u32
 // CHECK: cp.async.bulk.tensor.5d.shared::cluster.global
 // CHECK: setmaxnreg.inc.sync.aligned.u32 240;
 // CHECK: ldmatrix
@@ -19,8 +19,8 @@
 // CHECK: cp.async.bulk.tensor.5d.global.shared::cta
 // CHECK-NOT: .local
 
-!qmap = !hopper.tensor_map<box [64, 128, 2, 1, 1], bf16>
-!omap = !hopper.tensor_map<box [64, 64, 2, 1, 1], bf16>
+!qmap = !hopper.tensor_map<box[64, 128, 2, 1, 1], bf16>
+!omap = !hopper.tensor_map<box[64, 64, 2, 1, 1], bf16>
 !qring = !hopper.ring<1 x 128 x 128, bf16 note 4>
 !kvring = !hopper.ring<2 x 128 x 128, bf16>
 !otiles = !hopper.shared<2 x 64 x 128, bf16>

@@ -47,7 +47,8 @@ struct Chip {
 
   /// Registers of each thread at launch, when the CTA has the multiprocessor to itself.
   constexpr int64_t launchRegisters(int64_t threads) const {
-    return registers / threads / registerUnit * registerUnit;
+    int64_t share = registers / threads / registerUnit * registerUnit;
+    return share < maxThreadRegisters ? share : maxThreadRegisters;
   }
 };
 

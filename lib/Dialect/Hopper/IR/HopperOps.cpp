@@ -21,15 +21,17 @@ using namespace pagefold::hopper;
 
 static ParseResult parseAccumulator(OpAsmParser &parser, std::optional<OpAsmParser::UnresolvedOperand> accumulator,
                                     Type &accumulatorType, Type &resultType) {
-  if (parser.parseType(resultType))
+  FragmentType type;
+  if (parser.parseCustomTypeWithFallback(type))
     return failure();
+  resultType = type;
   if (accumulator)
-    accumulatorType = resultType;
+    accumulatorType = type;
   return success();
 }
 
 static void printAccumulator(OpAsmPrinter &printer, Operation *, Value, Type, Type resultType) {
-  printer << resultType;
+  printer.printStrippedAttrOrType(cast<FragmentType>(resultType));
 }
 
 #define GET_OP_CLASSES

@@ -141,7 +141,7 @@ def Hopper_TensorMapType : Hopper_Type<"TensorMap", "tensor_map"> {
     The type has what the compiler decides; extents and strides come with the call.
 
     ```mlir
-    !hopper.tensor_map<box [64, 128, 2, 1, 1], bf16>
+    !hopper.tensor_map<box[64, 128, 2, 1, 1], bf16>
     ```
 
     Constraints:

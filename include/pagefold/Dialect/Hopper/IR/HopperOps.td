@@ -35,7 +35,7 @@ def Hopper_KernelOp : Hopper_Op<"kernel", [IsolatedFromAbove, FunctionOpInterfac
     one multiprocessor to itself.
 
     ```mlir
-    hopper.kernel @copy(%in: !hopper.tensor_map<box [64, 128, 2, 1, 1], bf16>, %n: i32) { ... }
+    hopper.kernel @copy(%in: !hopper.tensor_map<box[64, 128, 2, 1, 1], bf16>, %n: i32) { ... }
     ```
 
     Constraints:
@@ -210,7 +210,7 @@ def Hopper_FillOp : Hopper_Op<"fill", [AttrSizedOperandSegments]> {
     whether other CTAs will read the same bytes soon.
 
     ```mlir
-    hopper.fill %k[%t] from %map[%z, %row, %z, %head, %batch] keep : !hopper.ring<2 x 128 x 128, bf16>, !hopper.tensor_map<box [64, 128, 2, 1, 1], bf16>
+    hopper.fill %k[%t] from %map[%z, %row, %z, %head, %batch] keep : !hopper.ring<2 x 128 x 128, bf16>, !hopper.tensor_map<box[64, 128, 2, 1, 1], bf16>
     ```
 
     Constraints:
@@ -306,7 +306,7 @@ def Hopper_StoreTileOp : Hopper_Op<"store_tile"> {
     Rows outside the tensor are not written. `hopper.wait_stores` waits for it.
 
     ```mlir
-    hopper.store_tile %o[%wg] to %map[%z, %row, %z, %head, %batch] : !hopper.shared<2 x 64 x 128, bf16>, !hopper.tensor_map<box [64, 64, 2, 1, 1], bf16>
+    hopper.store_tile %o[%wg] to %map[%z, %row, %z, %head, %batch] : !hopper.shared<2 x 64 x 128, bf16>, !hopper.tensor_map<box[64, 64, 2, 1, 1], bf16>
     ```
 
     Constraints:
