@@ -38,10 +38,10 @@ using namespace mlir;
 
 void pagefold::registerPagefold(DialectRegistry &registry) {
   registry.insert<attn::AttnDialect, tile::TileDialect, hopper::HopperDialect>();
-  registry
-      .insert<affine::AffineDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
-              gpu::GPUDialect, linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
-              NVVM::NVVMDialect, scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
+  registry.insert<affine::AffineDialect, arith::ArithDialect, cf::ControlFlowDialect,
+                  func::FuncDialect, gpu::GPUDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+                  math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
+                  tensor::TensorDialect, vector::VectorDialect>();
 }
 
 void pagefold::registerPagefoldPasses() {

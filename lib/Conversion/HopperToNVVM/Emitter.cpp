@@ -20,18 +20,24 @@ static constexpr unsigned kSharedSpace = static_cast<unsigned>(NVVM::NVVMMemoryS
 //===----------------------------------------------------------------------===//
 
 Value Emitter::i32(int64_t value) {
-  return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(value));
+  return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
+                                  builder.getI32IntegerAttr(value));
 }
 Value Emitter::add(Value a, Value b) { return LLVM::AddOp::create(builder, loc, a, b); }
 Value Emitter::add(Value a, int64_t b) { return b ? add(a, i32(b)) : a; }
 Value Emitter::mul(Value a, int64_t b) { return LLVM::MulOp::create(builder, loc, a, i32(b)); }
 Value Emitter::bitAnd(Value a, int64_t b) { return LLVM::AndOp::create(builder, loc, a, i32(b)); }
 Value Emitter::bitXor(Value a, Value b) { return LLVM::XOrOp::create(builder, loc, a, b); }
-Value Emitter::shiftLeft(Value a, int64_t b) { return LLVM::ShlOp::create(builder, loc, a, i32(b)); }
-Value Emitter::shiftRight(Value a, int64_t b) { return LLVM::LShrOp::create(builder, loc, a, i32(b)); }
+Value Emitter::shiftLeft(Value a, int64_t b) {
+  return LLVM::ShlOp::create(builder, loc, a, i32(b));
+}
+Value Emitter::shiftRight(Value a, int64_t b) {
+  return LLVM::LShrOp::create(builder, loc, a, i32(b));
+}
 
 Value Emitter::f32(double value) {
-  return LLVM::ConstantOp::create(builder, loc, builder.getF32Type(), builder.getF32FloatAttr(value));
+  return LLVM::ConstantOp::create(builder, loc, builder.getF32Type(),
+                                  builder.getF32FloatAttr(value));
 }
 Value Emitter::addF(Value a, Value b) {
   return LLVM::FAddOp::create(builder, loc, a, b, LLVM::FastmathFlags::contract);
@@ -43,7 +49,8 @@ Value Emitter::maxF(Value a, Value b) { return LLVM::MaxNumOp::create(builder, l
 Value Emitter::fma(Value a, Value b, Value c) { return LLVM::FMAOp::create(builder, loc, a, b, c); }
 
 Value Emitter::intrinsic(StringRef name, Value operand) {
-  return LLVM::CallIntrinsicOp::create(builder, loc, operand.getType(), builder.getStringAttr(name), operand)
+  return LLVM::CallIntrinsicOp::create(builder, loc, operand.getType(), builder.getStringAttr(name),
+                                       operand)
       .getResult(0);
 }
 
@@ -82,9 +89,10 @@ Value Emitter::pair(Value first, Value second) {
 
 Value Emitter::assembly(Type results, StringRef text, StringRef constraints, ValueRange operands) {
   auto dialect = LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT);
-  auto op = LLVM::InlineAsmOp::create(builder, loc, results ? TypeRange(results) : TypeRange(), operands, text,
-                                      constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
-                                      LLVM::TailCallKind::None, dialect, /*operand_attrs=*/ArrayAttr());
+  auto op = LLVM::InlineAsmOp::create(builder, loc, results ? TypeRange(results) : TypeRange(),
+                                      operands, text, constraints, /*has_side_effects=*/true,
+                                      /*is_align_stack=*/false, LLVM::TailCallKind::None, dialect,
+                                      /*operand_attrs=*/ArrayAttr());
   return results ? op.getResult(0) : Value();
 }
 
@@ -106,7 +114,9 @@ SmallVector<Value> Emitter::tie(ValueRange values) {
 
 Value Emitter::thread() { return NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type()); }
 Value Emitter::lane() { return bitAnd(thread(), kWarp - 1); }
-Value Emitter::warp() { return bitAnd(shiftRight(thread(), llvm::Log2_64(kWarp)), kWarpgroup / kWarp - 1); }
+Value Emitter::warp() {
+  return bitAnd(shiftRight(thread(), llvm::Log2_64(kWarp)), kWarpgroup / kWarp - 1);
+}
 
 //===----------------------------------------------------------------------===//
 // Shared memory

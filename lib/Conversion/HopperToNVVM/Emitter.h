@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Shared addresses are 32-bit integers here: descriptors, mbarriers and matrix loads all take them, and
-// 64-bit arithmetic would put carry chains between the instructions.
+// Shared addresses are 32-bit integers here: descriptors, mbarriers and matrix loads all take them,
+// and 64-bit arithmetic would put carry chains between the instructions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +72,9 @@ public:
   // Shared memory: addresses.
   mlir::Value sharedAddress(int64_t offset);
   mlir::Value sharedPointer(mlir::Value address);
-  const SharedPlace &placeOf(mlir::Value allocation) { return places.at(allocation.getDefiningOp()); }
+  const SharedPlace &placeOf(mlir::Value allocation) {
+    return places.at(allocation.getDefiningOp());
+  }
   /// Tile `index` of an allocation of tiles.
   mlir::Value tileAddress(mlir::TypedValue<SharedType> tiles, mlir::Value index);
   mlir::Value tileAddress(mlir::TypedValue<RingType> ring, mlir::Value turn);

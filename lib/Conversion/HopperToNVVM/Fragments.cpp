@@ -57,9 +57,9 @@ static Value lowerQuadReduce(QuadReduceOp op, QuadReduceOp::Adaptor adaptor, Emi
   std::array<Value, 2> rows = rowsOf(emitter, adaptor.getRows());
   for (Value &row : rows)
     for (int64_t distance : {1, 2}) {
-      Value other = NVVM::ShflOp::create(emitter.builder, emitter.loc, row.getType(), emitter.i32(-1), row,
-                                         emitter.i32(distance), emitter.i32(kWarp - 1), NVVM::ShflKind::bfly,
-                                         UnitAttr());
+      Value other = NVVM::ShflOp::create(emitter.builder, emitter.loc, row.getType(),
+                                         emitter.i32(-1), row, emitter.i32(distance),
+                                         emitter.i32(kWarp - 1), NVVM::ShflKind::bfly, UnitAttr());
       row = combine(emitter, op.getKind(), row, other);
     }
   return emitter.pair(rows[0], rows[1]);
@@ -70,7 +70,8 @@ static Value lowerQuadReduce(QuadReduceOp op, QuadReduceOp::Adaptor adaptor, Emi
 //===----------------------------------------------------------------------===//
 
 /// The fragment of f(element, its number).
-static Value mapElements(Emitter &emitter, Value fragment, llvm::function_ref<Value(Value, int64_t)> f) {
+static Value mapElements(Emitter &emitter, Value fragment,
+                         llvm::function_ref<Value(Value, int64_t)> f) {
   SmallVector<Value> results;
   for (auto [i, value] : llvm::enumerate(emitter.unpack(fragment)))
     results.push_back(f(value, i));
@@ -78,7 +79,8 @@ static Value mapElements(Emitter &emitter, Value fragment, llvm::function_ref<Va
 }
 
 // Not math.exp2: upstream makes libdevice calls of it, which stay unresolved without CUDA.
-static constexpr StringLiteral kExp2 = "llvm.nvvm.ex2.approx.ftz.f32", kLog2 = "llvm.nvvm.lg2.approx.ftz.f",
+static constexpr StringLiteral kExp2 = "llvm.nvvm.ex2.approx.ftz.f32",
+                               kLog2 = "llvm.nvvm.lg2.approx.ftz.f",
                                kReciprocal = "llvm.nvvm.rcp.approx.ftz.f";
 
 static Value lowerExp2(Exp2Op, Exp2Op::Adaptor adaptor, Emitter &emitter) {
@@ -96,8 +98,8 @@ static Value lowerMask(MaskOp, MaskOp::Adaptor adaptor, Emitter &emitter) {
     limit = LLVM::SubOp::create(emitter.builder, emitter.loc, limit, first);
   Value excluded = emitter.f32(-std::numeric_limits<double>::infinity());
   return mapElements(emitter, adaptor.getFragment(), [&](Value x, int64_t i) -> Value {
-    Value visible = LLVM::ICmpOp::create(emitter.builder, emitter.loc, LLVM::ICmpPredicate::sgt, limits[rowOf(i)],
-                                         emitter.i32(columnOf(i)));
+    Value visible = LLVM::ICmpOp::create(emitter.builder, emitter.loc, LLVM::ICmpPredicate::sgt,
+                                         limits[rowOf(i)], emitter.i32(columnOf(i)));
     return LLVM::SelectOp::create(emitter.builder, emitter.loc, visible, x, excluded);
   });
 }
@@ -110,8 +112,8 @@ static Value lowerScaleRows(ScaleRowsOp, ScaleRowsOp::Adaptor adaptor, Emitter &
 
 static Value lowerZero(ZeroOp op, ZeroOp::Adaptor, Emitter &emitter) {
   SmallVector<Value> zeros(op.getType().registers(), emitter.f32(0));
-  auto type = LLVM::LLVMStructType::getLiteral(op.getContext(),
-                                               SmallVector<Type>(zeros.size(), emitter.builder.getF32Type()));
+  auto type = LLVM::LLVMStructType::getLiteral(
+      op.getContext(), SmallVector<Type>(zeros.size(), emitter.builder.getF32Type()));
   return emitter.pack(zeros, type);
 }
 
@@ -121,11 +123,11 @@ static Value convertPair(Emitter &emitter, Type element, Value low, Value high) 
   auto type = VectorType::get({2}, element);
   Value halves;
   if (element.isBF16())
-    halves = NVVM::ConvertF32x2ToBF16x2Op::create(builder, emitter.loc, type, high, low, /*random_bits=*/Value(),
-                                                  NVVM::FPRoundingMode::RN);
+    halves = NVVM::ConvertF32x2ToBF16x2Op::create(
+        builder, emitter.loc, type, high, low, /*random_bits=*/Value(), NVVM::FPRoundingMode::RN);
   else
-    halves = NVVM::ConvertF32x2ToF16x2Op::create(builder, emitter.loc, type, high, low, /*random_bits=*/Value(),
-                                                 NVVM::FPRoundingMode::RN);
+    halves = NVVM::ConvertF32x2ToF16x2Op::create(builder, emitter.loc, type, high, low,
+                                                 /*random_bits=*/Value(), NVVM::FPRoundingMode::RN);
   return LLVM::BitcastOp::create(builder, emitter.loc, builder.getI32Type(), halves);
 }
 
@@ -133,8 +135,8 @@ static Value lowerConvert(ConvertOp op, ConvertOp::Adaptor adaptor, Emitter &emi
   SmallVector<Value> values = emitter.unpack(adaptor.getFragment()), halves;
   for (size_t i = 0; i < values.size(); i += 2)
     halves.push_back(convertPair(emitter, op.getType().getElementType(), values[i], values[i + 1]));
-  auto type = LLVM::LLVMStructType::getLiteral(op.getContext(),
-                                               SmallVector<Type>(halves.size(), emitter.builder.getI32Type()));
+  auto type = LLVM::LLVMStructType::getLiteral(
+      op.getContext(), SmallVector<Type>(halves.size(), emitter.builder.getI32Type()));
   return emitter.pack(halves, type);
 }
 
@@ -143,7 +145,8 @@ static Value lowerConvert(ConvertOp op, ConvertOp::Adaptor adaptor, Emitter &emi
 //===----------------------------------------------------------------------===//
 
 static Value lowerRowNumbers(RowNumbersOp, RowNumbersOp::Adaptor, Emitter &emitter) {
-  Value upper = emitter.add(emitter.shiftLeft(emitter.warp(), 4), emitter.shiftRight(emitter.lane(), 2));
+  Value upper =
+      emitter.add(emitter.shiftLeft(emitter.warp(), 4), emitter.shiftRight(emitter.lane(), 2));
   return emitter.pair(upper, emitter.add(upper, 8));
 }
 
@@ -173,23 +176,26 @@ static Value lowerOpaque(OpaqueOp, OpaqueOp::Adaptor adaptor, Emitter &emitter) 
 static Value lowerAny(AnyOp, AnyOp::Adaptor adaptor, Emitter &emitter) {
   std::array<Value, 2> rows = rowsOf(emitter, adaptor.getCondition());
   Value either = LLVM::OrOp::create(emitter.builder, emitter.loc, rows[0], rows[1]);
-  return NVVM::VoteSyncOp::create(emitter.builder, emitter.loc, emitter.builder.getI1Type(), emitter.i32(-1), either,
-                                  NVVM::VoteSyncKind::any);
+  return NVVM::VoteSyncOp::create(emitter.builder, emitter.loc, emitter.builder.getI1Type(),
+                                  emitter.i32(-1), either, NVVM::VoteSyncKind::any);
 }
 
 /// Predicated, not branched: a block of its own costs more than the store.
 static void lowerStoreRows(StoreRowsOp op, StoreRowsOp::Adaptor adaptor, Emitter &emitter) {
   OpBuilder &builder = emitter.builder;
-  std::array<Value, 2> values = rowsOf(emitter, adaptor.getValues()), rows = rowsOf(emitter, adaptor.getRows());
+  std::array<Value, 2> values = rowsOf(emitter, adaptor.getValues()),
+                       rows = rowsOf(emitter, adaptor.getRows());
   Value inQuad = emitter.bitAnd(emitter.lane(), 3);
   for (int64_t i : {0, 1}) {
     Value index = emitter.add(adaptor.getStart(), rows[i]);
-    Value address = LLVM::GEPOp::create(builder, emitter.loc, adaptor.getPointer().getType(), builder.getF32Type(),
-                                        adaptor.getPointer(), ArrayRef<LLVM::GEPArg>{index});
+    Value address = LLVM::GEPOp::create(builder, emitter.loc, adaptor.getPointer().getType(),
+                                        builder.getF32Type(), adaptor.getPointer(),
+                                        ArrayRef<LLVM::GEPArg>{index});
     emitter.assembly({},
                      "{ .reg .pred p; setp.lt.s32 p, $2, $3; setp.eq.and.s32 p, $4, 0, p; "
                      "@p st.global.f32 [$0], $1; }",
-                     "l,f,r,r,r,~{memory}", {address, values[i], rows[i], adaptor.getLimit(), inQuad});
+                     "l,f,r,r,r,~{memory}",
+                     {address, values[i], rows[i], adaptor.getLimit(), inQuad});
   }
 }
 

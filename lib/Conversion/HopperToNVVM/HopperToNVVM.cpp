@@ -48,7 +48,8 @@ private:
 /// Registers of a fragment: f32 each, or pairs of 16-bit elements in i32.
 static Type convertFragment(FragmentType type) {
   MLIRContext *context = type.getContext();
-  Type word = type.getElementType().isF32() ? Type(Float32Type::get(context)) : Type(IntegerType::get(context, 32));
+  Type word = type.getElementType().isF32() ? Type(Float32Type::get(context))
+                                            : Type(IntegerType::get(context, 32));
   return LLVM::LLVMStructType::getLiteral(context, SmallVector<Type>(type.registers(), word));
 }
 
@@ -57,9 +58,11 @@ static void addTypes(LLVMTypeConverter &converter) {
   // Shared allocations are the addresses of their first tiles.
   converter.addConversion([](SharedType type) { return IntegerType::get(type.getContext(), 32); });
   converter.addConversion([](RingType type) { return IntegerType::get(type.getContext(), 32); });
-  converter.addConversion([](TensorMapType type) { return LLVM::LLVMPointerType::get(type.getContext()); });
+  converter.addConversion(
+      [](TensorMapType type) { return LLVM::LLVMPointerType::get(type.getContext()); });
   converter.addConversion([](PointerType type) {
-    return LLVM::LLVMPointerType::get(type.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Global));
+    return LLVM::LLVMPointerType::get(type.getContext(),
+                                      static_cast<unsigned>(NVVM::NVVMMemorySpace::Global));
   });
 }
 
@@ -85,8 +88,8 @@ LogicalResult HopperToNVVM::lowerControlFlow() {
 void HopperToNVVM::addSharedMemory() {
   OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
   auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
-  LLVM::GlobalOp::create(builder, getOperation().getLoc(), type, /*isConstant=*/false, LLVM::Linkage::External,
-                         kSharedSymbol, Attribute(), kHopper.tileAlignment,
+  LLVM::GlobalOp::create(builder, getOperation().getLoc(), type, /*isConstant=*/false,
+                         LLVM::Linkage::External, kSharedSymbol, Attribute(), kHopper.tileAlignment,
                          static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared));
 }
 

@@ -15,7 +15,8 @@ using namespace pagefold::hopper;
 // What the runtime must know
 //===----------------------------------------------------------------------===//
 
-/// Threads, shared bytes and the maps that the runtime encodes, from the kernel before it is lowered.
+/// Threads, shared bytes and the maps that the runtime encodes, from the kernel before it is
+/// lowered.
 DictionaryAttr pagefold::hopper::launchRecipe(KernelOp kernel) {
   Builder builder(kernel.getContext());
   SmallVector<Attribute> maps;
@@ -43,11 +44,13 @@ class LowerKernel : public ConvertOpToLLVMPattern<KernelOp> {
 public:
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
-  LogicalResult matchAndRewrite(KernelOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(KernelOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     TypeConverter::SignatureConversion signature(op.getArgumentTypes().size());
     if (failed(getTypeConverter()->convertSignatureArgs(op.getArgumentTypes(), signature)))
       return failure();
-    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(getContext()), signature.getConvertedTypes());
+    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(getContext()),
+                                            signature.getConvertedTypes());
     auto function = LLVM::LLVMFuncOp::create(rewriter, op.getLoc(), op.getSymName(), type);
     rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.end());
     if (failed(rewriter.convertRegionTypes(&function.getBody(), *getTypeConverter(), &signature)))
@@ -64,10 +67,11 @@ private:
     function->setAttr(kLaunchRecipe, recipe);
     function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
-    function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), builder.getDenseI32ArrayAttr({threads}));
+    function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                      builder.getDenseI32ArrayAttr({threads}));
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
-    function.setPassthroughAttr(builder.getArrayAttr(
-        builder.getStrArrayAttr({"denormal-fp-math-f32", "preserve-sign"})));
+    function.setPassthroughAttr(
+        builder.getArrayAttr(builder.getStrArrayAttr({"denormal-fp-math-f32", "preserve-sign"})));
     for (auto [number, type] : llvm::enumerate(op.getArgumentTypes()))
       if (isa<TensorMapType>(type))
         setTensorMapAttributes(function, number, builder);
@@ -77,8 +81,10 @@ private:
   static void setTensorMapAttributes(LLVM::LLVMFuncOp function, unsigned number, Builder &builder) {
     auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
     function.setArgAttr(number, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(bytes));
-    function.setArgAttr(number, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(64));
-    function.setArgAttr(number, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());
+    function.setArgAttr(number, LLVM::LLVMDialect::getAlignAttrName(),
+                        builder.getI64IntegerAttr(64));
+    function.setArgAttr(number, NVVM::NVVMDialect::getGridConstantAttrName(),
+                        builder.getUnitAttr());
   }
 };
 
@@ -86,7 +92,8 @@ class LowerReturn : public ConvertOpToLLVMPattern<ReturnOp> {
 public:
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
-  LogicalResult matchAndRewrite(ReturnOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(ReturnOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<LLVM::ReturnOp>(op, ValueRange());
     return success();
   }
@@ -109,15 +116,18 @@ static Value lowerCtas(CtasOp, CtasOp::Adaptor, Emitter &emitter) {
 }
 
 static Value lowerTicket(TicketOp, TicketOp::Adaptor adaptor, Emitter &emitter) {
-  return LLVM::AtomicRMWOp::create(emitter.builder, emitter.loc, LLVM::AtomicBinOp::uinc_wrap, adaptor.getCounter(),
-                                   adaptor.getLast(), LLVM::AtomicOrdering::monotonic, "device");
+  return LLVM::AtomicRMWOp::create(emitter.builder, emitter.loc, LLVM::AtomicBinOp::uinc_wrap,
+                                   adaptor.getCounter(), adaptor.getLast(),
+                                   LLVM::AtomicOrdering::monotonic, "device");
 }
 
 static void lowerBarrierSync(BarrierSyncOp op, BarrierSyncOp::Adaptor adaptor, Emitter &emitter) {
-  emitter.assembly({}, "bar.sync $0, " + std::to_string(op.getThreads()) + ";", "r,~{memory}", adaptor.getBarrier());
+  emitter.assembly({}, "bar.sync $0, " + std::to_string(op.getThreads()) + ";", "r,~{memory}",
+                   adaptor.getBarrier());
 }
 
-static void lowerBarrierArrive(BarrierArriveOp op, BarrierArriveOp::Adaptor adaptor, Emitter &emitter) {
+static void lowerBarrierArrive(BarrierArriveOp op, BarrierArriveOp::Adaptor adaptor,
+                               Emitter &emitter) {
   emitter.assembly({}, "bar.arrive $0, " + std::to_string(op.getThreads()) + ";", "r,~{memory}",
                    adaptor.getBarrier());
 }

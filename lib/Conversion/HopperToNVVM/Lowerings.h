@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The lowering of an op is a function (op, converted operands, emitter) -> value, or nothing for an op without results.
-// A file has the lowerings of related ops and adds them to the pass's patterns.
+// The lowering of an op is a function (op, converted operands, emitter) -> value, or nothing for an
+// op without results. A file has the lowerings of related ops and adds them to the pass's patterns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,13 +25,13 @@ struct LoweringContext {
   mlir::RewritePatternSet &patterns;
 };
 
-template <typename Op, typename Result>
-class Lowering : public mlir::ConvertOpToLLVMPattern<Op> {
+template <typename Op, typename Result> class Lowering : public mlir::ConvertOpToLLVMPattern<Op> {
 public:
   using Function = Result (*)(Op, typename Op::Adaptor, Emitter &);
 
   Lowering(const LoweringContext &context, Function function)
-      : mlir::ConvertOpToLLVMPattern<Op>(context.converter), places(context.places), function(function) {}
+      : mlir::ConvertOpToLLVMPattern<Op>(context.converter), places(context.places),
+        function(function) {}
 
   mlir::LogicalResult matchAndRewrite(Op op, typename Op::Adaptor adaptor,
                                       mlir::ConversionPatternRewriter &rewriter) const override {
@@ -51,7 +51,8 @@ private:
 };
 
 template <typename Op, typename Result>
-void addLowering(const LoweringContext &context, Result (*function)(Op, typename Op::Adaptor, Emitter &)) {
+void addLowering(const LoweringContext &context,
+                 Result (*function)(Op, typename Op::Adaptor, Emitter &)) {
   context.patterns.add<Lowering<Op, Result>>(context, function);
 }
 
@@ -61,7 +62,8 @@ void addProductLowerings(const LoweringContext &context);
 void addFragmentLowerings(const LoweringContext &context);
 
 /// The address of this lane's row for ldmatrix and stmatrix: step `k` of 16 columns is at
-/// `step(k)`. `tile` is the address of the tile's row 0, `row` the warpgroup's first row or null for 0.
+/// `step(k)`. `tile` is the address of the tile's row 0, `row` the warpgroup's first row or null
+/// for 0.
 class MatrixRows {
 public:
   MatrixRows(Emitter &emitter, mlir::Value tile, mlir::Value row, int64_t panelStride);

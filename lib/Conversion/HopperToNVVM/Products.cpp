@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One asm block for each product: between the wgmmas of a group nothing may be scheduled, and the upstream op has
-// no left operand in registers. Descriptors are made inside the block by 32-bit adds on their low word.
+// One asm block for each product: between the wgmmas of a group nothing may be scheduled, and the
+// upstream op has no left operand in registers. Descriptors are made inside the block by 32-bit
+// adds on their low word.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,7 @@
 using namespace mlir;
 using namespace pagefold::hopper;
 
-static constexpr int64_t kStepBytes = kHopper.stepDepth * 2;                 ///< 16 columns of a row
+static constexpr int64_t kStepBytes = kHopper.stepDepth * 2; ///< 16 columns of a row
 static constexpr int64_t kStepsPerPanel = kHopper.swizzleBytes / kStepBytes;
 
 //===----------------------------------------------------------------------===//
@@ -25,12 +26,14 @@ static constexpr int64_t kStepsPerPanel = kHopper.swizzleBytes / kStepBytes;
 
 namespace {
 
-/// A matrix descriptor: addresses and strides in units of 16 bytes; start and leading stride are in the low word.
+/// A matrix descriptor: addresses and strides in units of 16 bytes; start and leading stride are in
+/// the low word.
 struct Descriptor {
   Value lowWord;
   int64_t highWord;
-  int64_t stepStride;      ///< bytes to the next 16 of the depth, inside a panel
-  int64_t panelStride = 0; ///< bytes to the next panel, where the depth runs along the row; 0: it runs down the rows
+  int64_t stepStride; ///< bytes to the next 16 of the depth, inside a panel
+  int64_t panelStride =
+      0; ///< bytes to the next panel, where the depth runs along the row; 0: it runs down the rows
 
   int64_t stepOffset(int64_t k) const {
     if (!panelStride)
@@ -70,20 +73,23 @@ static Descriptor depthDownRows(Emitter &emitter, Value address, RingType tile) 
 
 namespace {
 
-/// Writes the text of one product. Operands of the block: result registers, left operand (registers or the low word of a
-/// descriptor), low word of the right descriptor, and the accumulator tied to the result.
+/// Writes the text of one product. Operands of the block: result registers, left operand (registers
+/// or the low word of a descriptor), low word of the right descriptor, and the accumulator tied to
+/// the result.
 class ProductWriter {
 public:
   ProductWriter(FragmentType result, Type element, int64_t depth, bool transposed)
-      : resultRegisters(result.registers()), columns(result.getColumns()), steps(depth / kHopper.stepDepth),
-        elementName(element.isBF16() ? "bf16" : "f16"), transposed(transposed) {}
+      : resultRegisters(result.registers()), columns(result.getColumns()),
+        steps(depth / kHopper.stepDepth), elementName(element.isBF16() ? "bf16" : "f16"),
+        transposed(transposed) {}
 
-  Value write(Emitter &emitter, ValueRange lhsRegisters, std::optional<Descriptor> lhs, const Descriptor &rhs,
-              ValueRange accumulator);
+  Value write(Emitter &emitter, ValueRange lhsRegisters, std::optional<Descriptor> lhs,
+              const Descriptor &rhs, ValueRange accumulator);
 
 private:
   std::string registers(int64_t first, int64_t count) const;
-  std::string descriptor(StringRef name, const Descriptor &operand, int64_t number, int64_t step) const;
+  std::string descriptor(StringRef name, const Descriptor &operand, int64_t number,
+                         int64_t step) const;
   std::string instruction(int64_t step, bool lhsInRegisters) const;
 
   int64_t resultRegisters, columns, steps;
@@ -101,14 +107,15 @@ std::string ProductWriter::registers(int64_t first, int64_t count) const {
 }
 
 /// `name = descriptor of step k`: 64-bit adds would put carry chains between the wgmmas (-3 %).
-std::string ProductWriter::descriptor(StringRef name, const Descriptor &operand, int64_t number, int64_t step) const {
-  return "add.s32 t, $" + std::to_string(number) + ", " + std::to_string(operand.stepOffset(step)) + "; mov.b64 " +
-         name.str() + ", {t, " + std::to_string(operand.highWord) + "}; ";
+std::string ProductWriter::descriptor(StringRef name, const Descriptor &operand, int64_t number,
+                                      int64_t step) const {
+  return "add.s32 t, $" + std::to_string(number) + ", " + std::to_string(operand.stepOffset(step)) +
+         "; mov.b64 " + name.str() + ", {t, " + std::to_string(operand.highWord) + "}; ";
 }
 
 std::string ProductWriter::instruction(int64_t step, bool lhsInRegisters) const {
-  std::string text = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + "k16.f32." + elementName + "." +
-                     elementName + " " + registers(0, resultRegisters) + ", ";
+  std::string text = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + "k16.f32." +
+                     elementName + "." + elementName + " " + registers(0, resultRegisters) + ", ";
   text += lhsInRegisters ? registers(resultRegisters + 4 * step, 4) : "a" + std::to_string(step);
   text += ", b" + std::to_string(step) + ", p, 1, 1, ";
   if (!lhsInRegisters)
@@ -148,8 +155,9 @@ Value ProductWriter::write(Emitter &emitter, ValueRange lhsRegisters, std::optio
     constraints += std::to_string(i) + ",";
   constraints.pop_back();
   llvm::append_range(operands, accumulator);
-  auto type = LLVM::LLVMStructType::getLiteral(emitter.builder.getContext(),
-                                               SmallVector<Type>(resultRegisters, emitter.builder.getF32Type()));
+  auto type = LLVM::LLVMStructType::getLiteral(
+      emitter.builder.getContext(),
+      SmallVector<Type>(resultRegisters, emitter.builder.getF32Type()));
   return emitter.assembly(type, text + "}", constraints, operands);
 }
 
@@ -157,7 +165,8 @@ Value ProductWriter::write(Emitter &emitter, ValueRange lhsRegisters, std::optio
 // Ops
 //===----------------------------------------------------------------------===//
 
-static Descriptor rightOperand(Emitter &emitter, TypedValue<RingType> ring, Value turn, bool transposed) {
+static Descriptor rightOperand(Emitter &emitter, TypedValue<RingType> ring, Value turn,
+                               bool transposed) {
   Value address = emitter.tileAddress(ring, turn);
   return transposed ? depthAlongRows(emitter, address, ring.getType())
                     : depthDownRows(emitter, address, ring.getType());
@@ -178,10 +187,12 @@ static Value lowerContract(ContractOp op, ContractOp::Adaptor adaptor, Emitter &
     accumulator = emitter.unpack(adaptor.getAcc());
   Descriptor rhs = rightOperand(emitter, op.getRhs(), adaptor.getTurn(), op.getTransposed());
   ProductWriter writer(op.getType(), lhs.getElementType(), lhs.getColumns(), op.getTransposed());
-  return writeGroup(emitter, [&] { return writer.write(emitter, registers, std::nullopt, rhs, accumulator); });
+  return writeGroup(
+      emitter, [&] { return writer.write(emitter, registers, std::nullopt, rhs, accumulator); });
 }
 
-static Value lowerContractShared(ContractSharedOp op, ContractSharedOp::Adaptor adaptor, Emitter &emitter) {
+static Value lowerContractShared(ContractSharedOp op, ContractSharedOp::Adaptor adaptor,
+                                 Emitter &emitter) {
   RingType type = op.getLhs().getType();
   SmallVector<Value> accumulator;
   if (adaptor.getAcc())
@@ -194,9 +205,11 @@ static Value lowerContractShared(ContractSharedOp op, ContractSharedOp::Adaptor 
   return writeGroup(emitter, [&] { return writer.write(emitter, {}, lhs, rhs, accumulator); });
 }
 
-static Value lowerWaitContracts(WaitContractsOp op, WaitContractsOp::Adaptor adaptor, Emitter &emitter) {
+static Value lowerWaitContracts(WaitContractsOp op, WaitContractsOp::Adaptor adaptor,
+                                Emitter &emitter) {
   NVVM::WgmmaWaitGroupSyncOp::create(emitter.builder, emitter.loc, op.getPending());
-  return emitter.pack(emitter.tie(emitter.unpack(adaptor.getFragment())), adaptor.getFragment().getType());
+  return emitter.pack(emitter.tie(emitter.unpack(adaptor.getFragment())),
+                      adaptor.getFragment().getType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -219,30 +232,35 @@ Value MatrixRows::step(int64_t k) {
   return emitter.add(emitter.add(base, inPanel), k / kStepsPerPanel * panelStride);
 }
 
-static Value lowerLoadFragment(LoadFragmentOp op, LoadFragmentOp::Adaptor adaptor, Emitter &emitter) {
+static Value lowerLoadFragment(LoadFragmentOp op, LoadFragmentOp::Adaptor adaptor,
+                               Emitter &emitter) {
   MatrixRows rows(emitter, emitter.tileAddress(op.getRing(), adaptor.getTurn()), adaptor.getRow(),
                   op.getRing().getType().panelStride());
-  auto four = LLVM::LLVMStructType::getLiteral(op.getContext(), SmallVector<Type>(4, emitter.builder.getI32Type()));
+  auto four = LLVM::LLVMStructType::getLiteral(op.getContext(),
+                                               SmallVector<Type>(4, emitter.builder.getI32Type()));
   SmallVector<Value> registers;
   for (int64_t step = 0; step < op.getType().getColumns() / kHopper.stepDepth; ++step)
-    llvm::append_range(registers, emitter.unpack(emitter.assembly(
-                                      four, "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {$0, $1, $2, $3}, [$4];",
-                                      "=r,=r,=r,=r,r,~{memory}", rows.step(step))));
+    llvm::append_range(registers,
+                       emitter.unpack(emitter.assembly(
+                           four, "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {$0, $1, $2, $3}, [$4];",
+                           "=r,=r,=r,=r,r,~{memory}", rows.step(step))));
   // One lane's release of the tile speaks for the reads of all.
   emitter.assembly({}, "bar.warp.sync 0xffffffff;", "~{memory}", {});
-  auto type = LLVM::LLVMStructType::getLiteral(op.getContext(),
-                                               SmallVector<Type>(registers.size(), emitter.builder.getI32Type()));
+  auto type = LLVM::LLVMStructType::getLiteral(
+      op.getContext(), SmallVector<Type>(registers.size(), emitter.builder.getI32Type()));
   return emitter.pack(registers, type);
 }
 
-static void lowerStoreFragment(StoreFragmentOp op, StoreFragmentOp::Adaptor adaptor, Emitter &emitter) {
+static void lowerStoreFragment(StoreFragmentOp op, StoreFragmentOp::Adaptor adaptor,
+                               Emitter &emitter) {
   MatrixRows rows(emitter, emitter.tileAddress(op.getTiles(), adaptor.getIndex()), Value(),
                   op.getTiles().getType().panelStride());
   SmallVector<Value> registers = emitter.unpack(adaptor.getFragment());
   for (size_t i = 0; i < registers.size(); i += 4)
-    emitter.assembly({}, "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};",
-                     "r,r,r,r,r,~{memory}",
-                     {rows.step(i / 4), registers[i], registers[i + 1], registers[i + 2], registers[i + 3]});
+    emitter.assembly(
+        {}, "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};",
+        "r,r,r,r,r,~{memory}",
+        {rows.step(i / 4), registers[i], registers[i + 1], registers[i + 2], registers[i + 3]});
 }
 
 void pagefold::hopper::addProductLowerings(const LoweringContext &context) {

@@ -54,16 +54,18 @@ void BranchBuilder::moveBody(Region &from, ValueRange arguments) {
 
 /// Frees registers, or takes those that other roles free.
 void BranchBuilder::setRegisters(int64_t registers, int64_t launch) {
-  auto action = registers < launch ? NVVM::SetMaxRegisterAction::decrease : NVVM::SetMaxRegisterAction::increase;
+  auto action = registers < launch ? NVVM::SetMaxRegisterAction::decrease
+                                   : NVVM::SetMaxRegisterAction::increase;
   NVVM::SetMaxRegisterOp::create(builder, loc, registers, action);
 }
 
 void BranchBuilder::role(RolesOp op, size_t index, int64_t firstWarpgroup) {
   setRegisters(op.getRegisters()[index], kHopper.launchRegisters(op.threads()));
-  // The shuffle tells ptxas that the warp's number is the same in all lanes: descriptors live in uniform registers.
+  // The shuffle tells ptxas that the warp's number is the same in all lanes: descriptors live in
+  // uniform registers.
   Value ownWarp = arith::ShRUIOp::create(builder, loc, thread(), i32(llvm::Log2_64(kWarp)));
-  Value warp = NVVM::ShflOp::create(builder, loc, builder.getI32Type(), i32(-1), ownWarp, i32(0), i32(kWarp - 1),
-                                    NVVM::ShflKind::idx, UnitAttr());
+  Value warp = NVVM::ShflOp::create(builder, loc, builder.getI32Type(), i32(-1), ownWarp, i32(0),
+                                    i32(kWarp - 1), NVVM::ShflKind::idx, UnitAttr());
   int64_t warps = kWarpgroup / kWarp;
   Value inRole = arith::SubIOp::create(builder, loc, warp, i32(firstWarpgroup * warps));
   Value warpgroup = arith::ShRUIOp::create(builder, loc, inRole, i32(llvm::Log2_64(warps)));
@@ -78,7 +80,8 @@ void BranchBuilder::roles(RolesOp op) {
   size_t last = op.getBodies().size() - 1;
   for (size_t index = 0; index < last; ++index) {
     int64_t end = firstWarpgroup + op.getWarpgroups()[index];
-    auto branch = scf::IfOp::create(builder, loc, below(thread(), end * kWarpgroup), /*withElseRegion=*/true);
+    auto branch =
+        scf::IfOp::create(builder, loc, below(thread(), end * kWarpgroup), /*withElseRegion=*/true);
     builder.setInsertionPoint(branch.thenYield());
     role(op, index, firstWarpgroup);
     builder.setInsertionPoint(branch.elseYield());
@@ -100,6 +103,7 @@ void BranchBuilder::singleThread(SingleThreadOp op) {
 }
 
 void pagefold::hopper::lowerRoles(KernelOp kernel) {
-  kernel.walk([](SingleThreadOp op) { BranchBuilder(OpBuilder(op), op.getLoc()).singleThread(op); });
+  kernel.walk(
+      [](SingleThreadOp op) { BranchBuilder(OpBuilder(op), op.getLoc()).singleThread(op); });
   kernel.walk([](RolesOp op) { BranchBuilder(OpBuilder(op), op.getLoc()).roles(op); });
 }

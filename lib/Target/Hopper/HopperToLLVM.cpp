@@ -21,6 +21,6 @@ void pagefold::hopper::buildHopperToLLVM(OpPassManager &manager) {
 }
 
 void pagefold::hopper::registerHopperPipelines() {
-  PassPipelineRegistration<>("pagefold-hopper-to-llvm", "Level 3 on the GPU to the llvm and nvvm dialects",
-                             buildHopperToLLVM);
+  PassPipelineRegistration<>("pagefold-hopper-to-llvm",
+                             "Level 3 on the GPU to the llvm and nvvm dialects", buildHopperToLLVM);
 }

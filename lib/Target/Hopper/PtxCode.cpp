@@ -48,13 +48,13 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(std::string &error) {
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
     return nullptr;
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, kHopper.name, kHopper.features, llvm::TargetOptions(), std::nullopt, std::nullopt,
-      llvm::CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, kHopper.name, kHopper.features, llvm::TargetOptions(),
+                                  std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-/// Inline assembly may synchronise a warp (barriers, matrix loads, wgmma), and the dialect's op cannot say so: without the mark
-/// LLVM may move it under a branch that lanes take apart.
+/// Inline assembly may synchronise a warp (barriers, matrix loads, wgmma), and the dialect's op
+/// cannot say so: without the mark LLVM may move it under a branch that lanes take apart.
 static void markConvergent(llvm::Module &module) {
   for (llvm::Function &function : module)
     for (llvm::Instruction &instruction : llvm::instructions(function))

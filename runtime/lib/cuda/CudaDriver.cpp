@@ -55,14 +55,15 @@ Result<CudaDriver> CudaDriver::open(const std::string &library) {
   void *handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *reason = dlerror();
-    return fail(ErrorCode::NotFound, "cannot open the CUDA driver: expects '" + name + "', got: " +
-                                         (reason ? reason : "no reason given") +
+    return fail(ErrorCode::NotFound, "cannot open the CUDA driver: expects '" + name +
+                                         "', got: " + (reason ? reason : "no reason given") +
                                          "; install NVIDIA's driver, or compile with target host");
   }
   auto api = std::make_shared<DriverApi>();
   if (std::string missing = findFunctions(handle, *api); !missing.empty())
-    return fail(ErrorCode::Unsupported, "cannot use the CUDA driver '" + name + "': expects the function '" + missing +
-                                            "', which came with CUDA 12, got none; update NVIDIA's driver");
+    return fail(ErrorCode::Unsupported,
+                "cannot use the CUDA driver '" + name + "': expects the function '" + missing +
+                    "', which came with CUDA 12, got none; update NVIDIA's driver");
   CudaDriver driver(std::move(api));
   if (int code = driver.api().cuInit(0))
     return tl::unexpected(driver.error("cannot start the CUDA driver", code));
@@ -87,5 +88,6 @@ Error CudaDriver::error(const std::string &what, int code) const {
   api_->cuGetErrorString(code, &text);
   constexpr int kOutOfMemory = 2;
   return Error(code == kOutOfMemory ? ErrorCode::OutOfCapacity : ErrorCode::InvalidArgument,
-               what + ": got CUDA error " + std::to_string(code) + " (" + (text ? text : "unknown") + ")");
+               what + ": got CUDA error " + std::to_string(code) + " (" +
+                   (text ? text : "unknown") + ")");
 }

@@ -23,16 +23,18 @@ struct DriverApi {
   int (*cuCtxSetCurrent)(void *context);
   int (*cuDeviceGet)(int *device, int ordinal);
   int (*cuDevicePrimaryCtxRetain)(void **context, int device);
-  int (*cuModuleLoadDataEx)(void **module, const void *image, unsigned options, int *names, void **values);
+  int (*cuModuleLoadDataEx)(void **module, const void *image, unsigned options, int *names,
+                            void **values);
   int (*cuModuleUnload)(void *module);
   int (*cuModuleGetFunction)(void **function, void *module, const char *name);
   int (*cuFuncSetAttribute)(void *function, int attribute, int value);
-  int (*cuLaunchKernel)(void *function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
-                        unsigned blockY, unsigned blockZ, unsigned sharedBytes, void *stream, void **parameters,
-                        void **extra);
-  int (*cuTensorMapEncodeTiled)(void *map, int type, uint32_t rank, void *address, const uint64_t *extents,
-                                const uint64_t *strides, const uint32_t *box, const uint32_t *elementStrides,
-                                int interleave, int swizzle, int l2Promotion, int outOfBounds);
+  int (*cuLaunchKernel)(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
+                        unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
+                        void *stream, void **parameters, void **extra);
+  int (*cuTensorMapEncodeTiled)(void *map, int type, uint32_t rank, void *address,
+                                const uint64_t *extents, const uint64_t *strides,
+                                const uint32_t *box, const uint32_t *elementStrides, int interleave,
+                                int swizzle, int l2Promotion, int outOfBounds);
 };
 
 // Values of cuda.h's enumerations.

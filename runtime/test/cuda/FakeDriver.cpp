@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Exports the functions of libcuda.so.1 that the runtime calls. Each call adds a line to a log; a test may make one
-// function fail.
+// Exports the functions of libcuda.so.1 that the runtime calls. Each call adds a line to a log; a
+// test may make one function fail.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,9 @@ template <typename T> std::string list(const T *values, size_t count) {
   return "[" + text + "]";
 }
 
-std::string number(const void *pointer) { return std::to_string(reinterpret_cast<uintptr_t>(pointer)); }
+std::string number(const void *pointer) {
+  return std::to_string(reinterpret_cast<uintptr_t>(pointer));
+}
 } // namespace
 
 extern "C" {
@@ -69,7 +71,8 @@ int cuDevicePrimaryCtxRetain(void **context, int device) {
   return record("cuDevicePrimaryCtxRetain", std::to_string(device));
 }
 
-int cuModuleLoadDataEx(void **module, const void *image, unsigned options, int *names, void **values) {
+int cuModuleLoadDataEx(void **module, const void *image, unsigned options, int *names,
+                       void **values) {
   *module = reinterpret_cast<void *>(uintptr_t(200));
   int code = record("cuModuleLoadDataEx", static_cast<const char *>(image));
   for (unsigned i = 0; code && i < options; ++i)
@@ -84,25 +87,29 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
   return record("cuModuleGetFunction", number(module) + ", " + name);
 }
 int cuFuncSetAttribute(void *function, int attribute, int value) {
-  return record("cuFuncSetAttribute", number(function) + ", " + std::to_string(attribute) + ", " + std::to_string(value));
+  return record("cuFuncSetAttribute",
+                number(function) + ", " + std::to_string(attribute) + ", " + std::to_string(value));
 }
 
-int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY,
-                   unsigned blockZ, unsigned sharedBytes, void *stream, void **parameters, void **extra) {
+int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
+                   unsigned blockY, unsigned blockZ, unsigned sharedBytes, void *stream,
+                   void **parameters, void **extra) {
   unsigned sizes[] = {gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes};
   std::string first = std::to_string(*static_cast<int *>(parameters[0]));
-  return record("cuLaunchKernel", number(function) + ", " + list(sizes, 7) + ", stream " + number(stream) +
-                                      ", first " + first + (extra ? ", extra" : ""));
+  return record("cuLaunchKernel", number(function) + ", " + list(sizes, 7) + ", stream " +
+                                      number(stream) + ", first " + first +
+                                      (extra ? ", extra" : ""));
 }
 
-int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address, const uint64_t *extents,
-                           const uint64_t *strides, const uint32_t *box, const uint32_t *elementStrides,
-                           int interleave, int swizzle, int l2Promotion, int outOfBounds) {
+int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
+                           const uint64_t *extents, const uint64_t *strides, const uint32_t *box,
+                           const uint32_t *elementStrides, int interleave, int swizzle,
+                           int l2Promotion, int outOfBounds) {
   std::memset(map, 0x5a, 128);
   int options[] = {interleave, swizzle, l2Promotion, outOfBounds};
-  return record("cuTensorMapEncodeTiled", std::to_string(type) + ", " + std::to_string(rank) + ", " + number(address) +
-                                              ", " + list(extents, rank) + ", " + list(strides, rank - 1) + ", " +
-                                              list(box, rank) + ", " + list(elementStrides, rank) + ", " +
-                                              list(options, 4));
+  return record("cuTensorMapEncodeTiled",
+                std::to_string(type) + ", " + std::to_string(rank) + ", " + number(address) + ", " +
+                    list(extents, rank) + ", " + list(strides, rank - 1) + ", " + list(box, rank) +
+                    ", " + list(elementStrides, rank) + ", " + list(options, 4));
 }
 }

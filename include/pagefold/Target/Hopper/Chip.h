@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the chip has and what its instructions accept. Architecture numbers stand here and nowhere else:
-// the hopper dialect's verifiers, its lowering and the code generator read them.
+// What the chip has and what its instructions accept. Architecture numbers stand here and nowhere
+// else: the hopper dialect's verifiers, its lowering and the code generator read them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,24 +23,24 @@ struct Chip {
   llvm::StringLiteral triple, name, features;
 
   // A multiprocessor.
-  int64_t sharedMemory;         ///< bytes that one CTA may have
-  int64_t registers;            ///< 32-bit registers
-  int64_t registerUnit;         ///< a thread's registers come in multiples of this
-  int64_t minThreadRegisters;   ///< setmaxnreg accepts from here
-  int64_t maxThreadRegisters;   ///< to here
-  int64_t maxWarpgroups;        ///< of a CTA
-  int64_t namedBarriers;        ///< of a CTA; number 0 is the barrier of all threads
+  int64_t sharedMemory;       ///< bytes that one CTA may have
+  int64_t registers;          ///< 32-bit registers
+  int64_t registerUnit;       ///< a thread's registers come in multiples of this
+  int64_t minThreadRegisters; ///< setmaxnreg accepts from here
+  int64_t maxThreadRegisters; ///< to here
+  int64_t maxWarpgroups;      ///< of a CTA
+  int64_t namedBarriers;      ///< of a CTA; number 0 is the barrier of all threads
 
   // Shared memory as wgmma and TMA read it: rows of one panel lie in the swizzle's width.
-  int64_t swizzleBytes;         ///< width of a panel, and the period of the address swizzle
-  int64_t octetRows;            ///< rows of a panel that the swizzle permutes together
-  int64_t tileAlignment;        ///< bytes
+  int64_t swizzleBytes;  ///< width of a panel, and the period of the address swizzle
+  int64_t octetRows;     ///< rows of a panel that the swizzle permutes together
+  int64_t tileAlignment; ///< bytes
 
   // wgmma m64nNk16.
-  int64_t fragmentRows;         ///< M
-  int64_t stepDepth;            ///< K of 16-bit operands
-  int64_t columnUnit;           ///< N is a multiple of this
-  int64_t maxColumns;           ///< N
+  int64_t fragmentRows; ///< M
+  int64_t stepDepth;    ///< K of 16-bit operands
+  int64_t columnUnit;   ///< N is a multiple of this
+  int64_t maxColumns;   ///< N
 
   // TMA.
   int64_t maxBoxRank, maxBoxExtent;

@@ -12,8 +12,8 @@
 
 namespace pagefold::hopper {
 
-/// From the hopper dialect to what translates to LLVM IR: hopper-to-nvvm, then upstream's pass for the nvvm ops
-/// that are inline PTX.
+/// From the hopper dialect to what translates to LLVM IR: hopper-to-nvvm, then upstream's pass for
+/// the nvvm ops that are inline PTX.
 void buildHopperToLLVM(mlir::OpPassManager &manager);
 
 /// Names the pipeline pagefold-hopper-to-llvm.

@@ -13,8 +13,9 @@
 
 namespace pagefold::hopper {
 
-/// Translates a gpu.module of the llvm and nvvm dialects to LLVM IR, optimises it, and writes PTX for sm_90a with LLVM's
-/// NVPTX back end, in this process. The module stays as it is; errors are diagnostics on it.
+/// Translates a gpu.module of the llvm and nvvm dialects to LLVM IR, optimises it, and writes PTX
+/// for sm_90a with LLVM's NVPTX back end, in this process. The module stays as it is; errors are
+/// diagnostics on it.
 mlir::FailureOr<std::string> emitPtx(mlir::gpu::GPUModuleOp module);
 
 /// Names the translation --hopper-to-ptx, of a module with one gpu.module.

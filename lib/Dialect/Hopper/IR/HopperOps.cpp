@@ -19,7 +19,8 @@ using namespace pagefold::hopper;
 // Syntax: the accumulator of a product has the result's type
 //===----------------------------------------------------------------------===//
 
-static ParseResult parseAccumulator(OpAsmParser &parser, std::optional<OpAsmParser::UnresolvedOperand> accumulator,
+static ParseResult parseAccumulator(OpAsmParser &parser,
+                                    std::optional<OpAsmParser::UnresolvedOperand> accumulator,
                                     Type &accumulatorType, Type &resultType) {
   FragmentType type;
   if (parser.parseCustomTypeWithFallback(type))
@@ -54,9 +55,11 @@ LogicalResult AllocRingOp::verify() {
 }
 
 /// C1 and C2 of the ops that copy between a tile and a tensor.
-static LogicalResult verifyCopy(Operation *op, TensorMapType map, size_t coordinates, Type element) {
+static LogicalResult verifyCopy(Operation *op, TensorMapType map, size_t coordinates,
+                                Type element) {
   if (coordinates != map.getBox().size())
-    return op->emitOpError("C1: expects ") << map.getBox().size() << " coordinates, got " << coordinates;
+    return op->emitOpError("C1: expects ")
+           << map.getBox().size() << " coordinates, got " << coordinates;
   if (map.getElementType() != element)
     return op->emitOpError("C2: expects a map of ") << element << ", got " << map;
   return success();
@@ -69,7 +72,8 @@ LogicalResult FillOp::verify() {
     return failure();
   int64_t octet = ring.tileBytes() / ring.getRows() * kHopper.octetRows;
   if (!getRow() && map.boxBytes() != ring.tileBytes())
-    return emitOpError("C3: expects a box of the tile's ") << ring.tileBytes() << " bytes, got " << map.boxBytes();
+    return emitOpError("C3: expects a box of the tile's ")
+           << ring.tileBytes() << " bytes, got " << map.boxBytes();
   if (getRow() && ring.getOrder() != Order::Octets)
     return emitOpError("C3: expects a ring of order octets where a row is given, got ") << ring;
   if (map.boxBytes() > ring.tileBytes() || map.boxBytes() % octet)
@@ -100,12 +104,17 @@ LogicalResult ReleaseOp::verify() {
 
 static LogicalResult verifyNote(Operation *op, RingType ring, size_t words) {
   if (static_cast<int64_t>(words) != ring.getNote() || !words)
-    return op->emitOpError("C1: expects the ") << ring.getNote() << " words of the ring's note, got " << words;
+    return op->emitOpError("C1: expects the ")
+           << ring.getNote() << " words of the ring's note, got " << words;
   return success();
 }
 
-LogicalResult WriteNoteOp::verify() { return verifyNote(*this, getRing().getType(), getWords().size()); }
-LogicalResult ReadNoteOp::verify() { return verifyNote(*this, getRing().getType(), getWords().size()); }
+LogicalResult WriteNoteOp::verify() {
+  return verifyNote(*this, getRing().getType(), getWords().size());
+}
+LogicalResult ReadNoteOp::verify() {
+  return verifyNote(*this, getRing().getType(), getWords().size());
+}
 
 //===----------------------------------------------------------------------===//
 // Named barriers
@@ -117,7 +126,8 @@ static LogicalResult verifyBarrier(Operation *op, Value barrier, int64_t threads
     return op->emitOpError("C1: expects threads to be a multiple of ")
            << kWarp << " from " << kWarp << " to " << maximum << ", got " << threads;
   APInt number;
-  if (matchPattern(barrier, m_ConstantInt(&number)) && (number.slt(1) || number.sge(kHopper.namedBarriers)))
+  if (matchPattern(barrier, m_ConstantInt(&number)) &&
+      (number.slt(1) || number.sge(kHopper.namedBarriers)))
     return op->emitOpError("C2: expects a barrier from 1 to ")
            << kHopper.namedBarriers - 1 << ", got " << number.getSExtValue();
   return success();
@@ -131,14 +141,16 @@ LogicalResult BarrierArriveOp::verify() { return verifyBarrier(*this, getBarrier
 //===----------------------------------------------------------------------===//
 
 /// C1 to C3 of a product whose left operand has `depth` columns of `element`.
-static LogicalResult verifyContract(Operation *op, int64_t depth, Type element, RingType rhs, bool transposed,
-                                    FragmentType result) {
+static LogicalResult verifyContract(Operation *op, int64_t depth, Type element, RingType rhs,
+                                    bool transposed, FragmentType result) {
   int64_t rhsDepth = transposed ? rhs.getColumns() : rhs.getRows();
   int64_t rhsColumns = transposed ? rhs.getRows() : rhs.getColumns();
   if (depth != rhsDepth)
-    return op->emitOpError("C1: expects a right operand of depth ") << depth << ", got " << rhsDepth;
+    return op->emitOpError("C1: expects a right operand of depth ")
+           << depth << ", got " << rhsDepth;
   if (result.getColumns() != rhsColumns)
-    return op->emitOpError("C2: expects a result of ") << rhsColumns << " columns, got " << result.getColumns();
+    return op->emitOpError("C2: expects a result of ")
+           << rhsColumns << " columns, got " << result.getColumns();
   if (!result.getElementType().isF32() || element != rhs.getElementType())
     return op->emitOpError("C3: expects equal elements of left and right and a result of f32, got ")
            << element << " x " << rhs.getElementType() << " -> " << result.getElementType();
@@ -147,7 +159,8 @@ static LogicalResult verifyContract(Operation *op, int64_t depth, Type element, 
 
 LogicalResult ContractOp::verify() {
   FragmentType lhs = getLhs().getType();
-  return verifyContract(*this, lhs.getColumns(), lhs.getElementType(), getRhs().getType(), getTransposed(), getType());
+  return verifyContract(*this, lhs.getColumns(), lhs.getElementType(), getRhs().getType(),
+                        getTransposed(), getType());
 }
 
 /// A warpgroup reads rows of the tile in blocks of 64.
@@ -158,7 +171,8 @@ LogicalResult ContractSharedOp::verify() {
   if (!hasWarpgroupRows(lhs))
     return emitOpError("C4: expects a left tile of a multiple of ")
            << kHopper.fragmentRows << " rows, got " << lhs.getRows();
-  return verifyContract(*this, lhs.getColumns(), lhs.getElementType(), getRhs().getType(), getTransposed(), getType());
+  return verifyContract(*this, lhs.getColumns(), lhs.getElementType(), getRhs().getType(),
+                        getTransposed(), getType());
 }
 
 /// The constraint `code` that a fragment is an accumulator.
@@ -179,7 +193,9 @@ LogicalResult WaitContractsOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ZeroOp::verify() { return verifyAccumulator(*this, getType(), "C1"); }
-LogicalResult RowReduceOp::verify() { return verifyAccumulator(*this, getFragment().getType(), "C1"); }
+LogicalResult RowReduceOp::verify() {
+  return verifyAccumulator(*this, getFragment().getType(), "C1");
+}
 LogicalResult Exp2Op::verify() { return verifyAccumulator(*this, getType(), "C1"); }
 LogicalResult MaskOp::verify() { return verifyAccumulator(*this, getType(), "C1"); }
 LogicalResult ScaleRowsOp::verify() { return verifyAccumulator(*this, getType(), "C1"); }
@@ -187,10 +203,11 @@ LogicalResult ScaleRowsOp::verify() { return verifyAccumulator(*this, getType(),
 LogicalResult LoadFragmentOp::verify() {
   RingType ring = getRing().getType();
   FragmentType result = getType();
-  if (result.getColumns() != ring.getColumns() || result.getElementType() != ring.getElementType() ||
-      !hasWarpgroupRows(ring))
+  if (result.getColumns() != ring.getColumns() ||
+      result.getElementType() != ring.getElementType() || !hasWarpgroupRows(ring))
     return emitOpError("C1: expects a tile of a multiple of ")
-           << kHopper.fragmentRows << " rows with the fragment's columns and elements, got " << ring << " -> " << result;
+           << kHopper.fragmentRows << " rows with the fragment's columns and elements, got " << ring
+           << " -> " << result;
   if (ring.getOrder() != Order::Panels)
     return emitOpError("C2: expects a tile of order panels, got ") << ring;
   return success();
@@ -198,8 +215,10 @@ LogicalResult LoadFragmentOp::verify() {
 
 LogicalResult ConvertOp::verify() {
   FragmentType from = getFragment().getType(), to = getType();
-  if (!from.getElementType().isF32() || to.getElementType().isF32() || from.getColumns() != to.getColumns())
-    return emitOpError("C1: expects f32 to bf16 or f16 with the same columns, got ") << from << " -> " << to;
+  if (!from.getElementType().isF32() || to.getElementType().isF32() ||
+      from.getColumns() != to.getColumns())
+    return emitOpError("C1: expects f32 to bf16 or f16 with the same columns, got ")
+           << from << " -> " << to;
   return success();
 }
 
@@ -210,7 +229,8 @@ LogicalResult StoreFragmentOp::verify() {
     return emitOpError("C2: expects a fragment of bf16 or f16, got ") << fragment;
   if (tile.getRows() != kHopper.fragmentRows || tile.getColumns() != fragment.getColumns() ||
       tile.getElementType() != fragment.getElementType() || tile.getOrder() != Order::Panels)
-    return emitOpError("C1: expects a tile of order panels with the fragment's rows, columns and elements, got ")
+    return emitOpError("C1: expects a tile of order panels with the fragment's rows, columns and "
+                       "elements, got ")
            << fragment << " into " << tile;
   return success();
 }

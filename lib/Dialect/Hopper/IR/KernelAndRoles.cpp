@@ -19,17 +19,17 @@ using namespace pagefold::hopper;
 
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   auto buildType = [](Builder &builder, ArrayRef<Type> arguments, ArrayRef<Type> results,
-                      function_interface_impl::VariadicFlag, std::string &) {
-    return builder.getFunctionType(arguments, results);
-  };
-  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
-                                                  getFunctionTypeAttrName(result.name), buildType,
-                                                  getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+                      function_interface_impl::VariadicFlag,
+                      std::string &) { return builder.getFunctionType(arguments, results); };
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
 }
 
 void KernelOp::print(OpAsmPrinter &printer) {
-  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
-                                           getArgAttrsAttrName(), getResAttrsAttrName());
+  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false,
+                                           getFunctionTypeAttrName(), getArgAttrsAttrName(),
+                                           getResAttrsAttrName());
 }
 
 static bool isParameter(Type type) {
@@ -46,7 +46,8 @@ static LogicalResult verifyAllocations(KernelOp kernel) {
                  << op->getParentOp()->getName(),
              WalkResult::interrupt();
     if (!allocates && llvm::any_of(op->getResultTypes(), isShared))
-      return op->emitOpError("C4: expects shared tiles and rings to be results of allocations only"),
+      return op->emitOpError(
+                 "C4: expects shared tiles and rings to be results of allocations only"),
              WalkResult::interrupt();
     for (Region &region : op->getRegions())
       for (Block &block : region)
@@ -61,7 +62,8 @@ static LogicalResult verifyAllocations(KernelOp kernel) {
 LogicalResult KernelOp::verifyRegions() {
   for (Type type : getArgumentTypes())
     if (!isParameter(type))
-      return emitOpError("C1: expects parameters to be tensor maps, pointers, i32 or f32, got ") << type;
+      return emitOpError("C1: expects parameters to be tensor maps, pointers, i32 or f32, got ")
+             << type;
   if (!getResultTypes().empty())
     return emitOpError("C1: expects no result, got ") << getResultTypes().size();
   int64_t bytes = SharedMemoryMap(*this).bytes();
@@ -80,7 +82,8 @@ LogicalResult KernelOp::verifyRegions() {
 //===----------------------------------------------------------------------===//
 
 /// `name warpgroups 1 registers 24 (%wg: i32, %warp: i32) { ... }`, of which the name is read.
-static ParseResult parseRole(OpAsmParser &parser, OperationState &result, SmallVectorImpl<int64_t> &warpgroups,
+static ParseResult parseRole(OpAsmParser &parser, OperationState &result,
+                             SmallVectorImpl<int64_t> &warpgroups,
                              SmallVectorImpl<int64_t> &registers) {
   SmallVector<OpAsmParser::Argument> arguments;
   Region *body = result.addRegion();
@@ -99,7 +102,8 @@ ParseResult RolesOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseLBrace())
     return failure();
   while (failed(parser.parseOptionalRBrace()))
-    if (parser.parseKeyword(&names.emplace_back()) || parseRole(parser, result, warpgroups, registers))
+    if (parser.parseKeyword(&names.emplace_back()) ||
+        parseRole(parser, result, warpgroups, registers))
       return failure();
   Builder &builder = parser.getBuilder();
   Properties &properties = result.getOrAddProperties<Properties>();
@@ -113,12 +117,12 @@ void RolesOp::print(OpAsmPrinter &printer) {
   printer << " {";
   printer.increaseIndent();
   for (auto [name, warpgroups, registers, body] :
-       llvm::zip_equal(getNames().getAsValueRange<StringAttr>(), getWarpgroups(), getRegisters(), getBodies())) {
+       llvm::zip_equal(getNames().getAsValueRange<StringAttr>(), getWarpgroups(), getRegisters(),
+                       getBodies())) {
     printer.printNewline();
     printer << name << " warpgroups " << warpgroups << " registers " << registers << " (";
-    llvm::interleaveComma(body.getArguments(), printer, [&](BlockArgument argument) {
-      printer.printRegionArgument(argument);
-    });
+    llvm::interleaveComma(body.getArguments(), printer,
+                          [&](BlockArgument argument) { printer.printRegionArgument(argument); });
     printer << ") ";
     printer.printRegion(body, /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/false);
   }
@@ -147,21 +151,26 @@ static LogicalResult verifyRegisters(RolesOp op) {
   }
   int64_t threads = op.threads(), launch = kHopper.launchRegisters(threads);
   if (asked > launch * threads)
-    return op.emitOpError("C3: expects at most ")
-           << launch * threads << " registers (" << threads << " threads of " << launch << "), got " << asked;
+    return op.emitOpError("C3: expects at most ") << launch * threads << " registers (" << threads
+                                                  << " threads of " << launch << "), got " << asked;
   return success();
 }
 
 LogicalResult RolesOp::verifyRegions() {
   size_t roles = getBodies().size();
-  if (getNames().size() != roles || getWarpgroups().size() != roles || getRegisters().size() != roles)
-    return emitOpError("expects a name, warpgroups and registers for each of its ") << roles << " regions";
+  if (getNames().size() != roles || getWarpgroups().size() != roles ||
+      getRegisters().size() != roles)
+    return emitOpError("expects a name, warpgroups and registers for each of its ")
+           << roles << " regions";
   int64_t maximum = kHopper.maxWarpgroups, all = threads() / kWarpgroup;
-  if (all < 1 || all > maximum || llvm::any_of(getWarpgroups(), [](int64_t count) { return count < 1; }))
-    return emitOpError("C1: expects roles of 1 to ") << maximum << " warpgroups in all, got " << getWarpgroups();
+  if (all < 1 || all > maximum ||
+      llvm::any_of(getWarpgroups(), [](int64_t count) { return count < 1; }))
+    return emitOpError("C1: expects roles of 1 to ")
+           << maximum << " warpgroups in all, got " << getWarpgroups();
   for (Region &body : getBodies())
     if (body.getNumArguments() != 2 || !body.getArgument(0).getType().isInteger(32) ||
         !body.getArgument(1).getType().isInteger(32))
-      return emitOpError("expects regions that take (i32, i32), got (") << body.getArgumentTypes() << ")";
+      return emitOpError("expects regions that take (i32, i32), got (")
+             << body.getArgumentTypes() << ")";
   return verifyRegisters(*this);
 }

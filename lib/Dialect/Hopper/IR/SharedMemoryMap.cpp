@@ -15,8 +15,10 @@ using namespace pagefold::hopper;
 static constexpr int64_t kBarrierBytes = 8, kNoteAlignment = 16;
 
 SharedMemoryMap::SharedMemoryMap(KernelOp kernel) {
-  kernel.walk([&](AllocOp op) { placeTiles(op, op.getType().getCount() * op.getType().tileBytes()); });
-  kernel.walk([&](AllocRingOp op) { placeTiles(op, op.getType().getStages() * op.getType().tileBytes()); });
+  kernel.walk(
+      [&](AllocOp op) { placeTiles(op, op.getType().getCount() * op.getType().tileBytes()); });
+  kernel.walk(
+      [&](AllocRingOp op) { placeTiles(op, op.getType().getStages() * op.getType().tileBytes()); });
   kernel.walk([&](AllocRingOp op) { placeBarriers(op); });
 }
 

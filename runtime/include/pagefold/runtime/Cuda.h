@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Loads PTX or cubins through the CUDA driver, encodes tensor maps and launches on the caller's stream. The driver is
-// found with dlopen: nothing here links CUDA, and a machine without it gets a sentence.
+// Loads PTX or cubins through the CUDA driver, encodes tensor maps and launches on the caller's
+// stream. The driver is found with dlopen: nothing here links CUDA, and a machine without it gets a
+// sentence.
 //
 //   Result<CudaDriver> driver = CudaDriver::open();
 //   Result<CudaModule> module = CudaModule::load(*driver, ptx);
@@ -15,8 +16,8 @@
 //   void *parameters[] = {&*map, &pointer, &length};
 //   Status status = kernel->launch(132, parameters, stream);
 //
-// All calls work in the calling thread's current CUDA context (a framework has one; else useDevice makes one current).
-// None of them waits for the device.
+// All calls work in the calling thread's current CUDA context (a framework has one; else useDevice
+// makes one current). None of them waits for the device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,11 +42,12 @@ using CudaStream = void *;
 /// The driver's functions; see lib/cuda/DriverApi.h.
 struct DriverApi;
 
-/// The CUDA driver. Copies are cheap and share it; the library is never closed, for it keeps threads.
+/// The CUDA driver. Copies are cheap and share it; the library is never closed, for it keeps
+/// threads.
 class CudaDriver {
 public:
-  /// Opens the driver: `library`, or libcuda.so.1 where it is empty. NotFound when there is none, Unsupported when it lacks a
-  /// function that Hopper's kernels need (it is older than CUDA 12).
+  /// Opens the driver: `library`, or libcuda.so.1 where it is empty. NotFound when there is none,
+  /// Unsupported when it lacks a function that Hopper's kernels need (it is older than CUDA 12).
   static Result<CudaDriver> open(const std::string &library = {});
 
   /// Makes the device's primary context current in this thread. Not needed where one is current.
@@ -82,8 +84,10 @@ struct alignas(64) TensorMap {
   std::byte bytes[128];
 };
 
-/// Encodes a map. InvalidArgument with the number at fault where the chip cannot address such a tensor.
-Result<TensorMap> encodeTensorMap(const CudaDriver &driver, const TensorMapRecipe &recipe, const TensorView &view);
+/// Encodes a map. InvalidArgument with the number at fault where the chip cannot address such a
+/// tensor.
+Result<TensorMap> encodeTensorMap(const CudaDriver &driver, const TensorMapRecipe &recipe,
+                                  const TensorView &view);
 
 //===----------------------------------------------------------------------===//
 // Modules and kernels
@@ -98,8 +102,8 @@ struct CudaLaunchPlan {
 /// A kernel of a module, which must outlive it.
 class CudaKernel {
 public:
-  /// Enqueues `ctas` CTAs on `stream`. `parameters` are addresses of the values, in the kernel's order; they are read before
-  /// this returns.
+  /// Enqueues `ctas` CTAs on `stream`. `parameters` are addresses of the values, in the kernel's
+  /// order; they are read before this returns.
   Status launch(uint32_t ctas, std::span<void *const> parameters, CudaStream stream) const;
 
 private:

@@ -35,7 +35,17 @@ def Hopper_KernelOp : Hopper_Op<"kernel", [IsolatedFromAbove, FunctionOpInterfac
     one multiprocessor to itself.
 
     ```mlir
-    hopper.kernel @copy(%in: !hopper.tensor_map<box[64, 128, 2, 1, 1], bf16>, %n: i32) { ... }
+    gpu.module @kernels {
+      hopper.kernel @poll(%n: i32) {
+        %k = hopper.alloc_ring readers 4 : !hopper.ring<2 x 128 x 128, bf16>
+        hopper.roles {
+          all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {
+            hopper.wait %k[%n] : !hopper.ring<2 x 128 x 128, bf16>
+          }
+        }
+        hopper.return
+      }
+    }
     ```
 
     Constraints:
@@ -69,9 +79,18 @@ def Hopper_RolesOp : Hopper_Op<"roles", [SingleBlockImplicitTerminator<"EndOp">,
     number of the warpgroup in the role and of the warp in the warpgroup, the same in all lanes of a warp.
 
     ```mlir
-    hopper.roles {
-      producer warpgroups 1 registers 24 (%wg: i32, %warp: i32) { ... }
-      consumer warpgroups 2 registers 240 (%wg: i32, %warp: i32) { ... }
+    gpu.module @kernels {
+      hopper.kernel @meet() {
+        hopper.roles {
+          producer warpgroups 1 registers 24 (%wg: i32, %warp: i32) {
+          }
+          consumer warpgroups 2 registers 240 (%wg: i32, %warp: i32) {
+            %barrier = arith.constant 1 : i32
+            hopper.barrier_sync %barrier threads 256
+          }
+        }
+        hopper.return
+      }
     }
     ```
 
@@ -98,7 +117,9 @@ def Hopper_SingleThreadOp : Hopper_Op<"single_thread", [SingleBlockImplicitTermi
     TMA instructions in a loop of the whole warp is dropped by ptxas 13.0.
 
     ```mlir
-    hopper.single_thread { ... }
+    hopper.single_thread {
+      hopper.wait_stores read
+    }
     ```
   }];
   let regions = (region SizedRegion<1>:$body);
@@ -406,14 +427,6 @@ def Hopper_LoadFragmentOp : Hopper_Op<"load_fragment"> {
   let hasVerifier = 1;
 }
 
-defvar contractConstraints = [{
-
-    Constraints:
-    * C1: the depth agrees: the left operand's columns are the columns (transposed) or rows of the right one.
-    * C2: the result has the rows (transposed) or columns of the right operand as its columns.
-    * C3: the result is of f32, and elements of left and right agree.
-}];
-
 def Hopper_ContractOp : Hopper_Op<"contract"> {
   let summary = "Starts a product of a fragment and a shared tile (wgmma, left operand in registers)";
   let description = [{
@@ -425,7 +438,12 @@ def Hopper_ContractOp : Hopper_Op<"contract"> {
     %s = hopper.contract %q, %k[%t] transposed : !hopper.fragment<64 x 128, bf16>, !hopper.ring<2 x 128 x 128, bf16> -> !hopper.fragment<64 x 128, f32>
     %a = hopper.contract %p, %v[%t] into %o : !hopper.fragment<64 x 128, bf16>, !hopper.ring<2 x 128 x 128, bf16> -> !hopper.fragment<64 x 128, f32>
     ```
-  }] # contractConstraints;
+
+    Constraints:
+    * C1: the depth agrees: the left operand's columns are the columns (transposed) or rows of the right one.
+    * C2: the result has the rows (transposed) or columns of the right operand as its columns.
+    * C3: the result is of f32, and elements of left and right agree.
+  }];
   let arguments = (ins Hopper_FragmentType:$lhs, Hopper_RingType:$rhs, I32:$turn, UnitAttr:$transposed,
                        Optional<Hopper_FragmentType>:$acc);
   let results = (outs Hopper_FragmentType:$result);
@@ -445,7 +463,11 @@ def Hopper_ContractSharedOp : Hopper_Op<"contract_shared"> {
     ```mlir
     %s = hopper.contract_shared %q[%u] row %r, %k[%t] transposed : !hopper.ring<1 x 128 x 128, bf16>, !hopper.ring<2 x 128 x 128, bf16> -> !hopper.fragment<64 x 128, f32>
     ```
-  }] # contractConstraints # [{
+
+    Constraints:
+    * C1: the depth agrees: the left operand's columns are the columns (transposed) or rows of the right one.
+    * C2: the result has the rows (transposed) or columns of the right operand as its columns.
+    * C3: the result is of f32, and elements of left and right agree.
     * C4: the left tile has at least 64 rows, a multiple of 64.
   }];
   let arguments = (ins Hopper_RingType:$lhs, I32:$lhsTurn, I32:$row, Hopper_RingType:$rhs, I32:$turn,

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tiles first, in the order of their allocations, each aligned to the period of the swizzle; then the rings'
-// barriers and notes. The verifier asks whether it fits, the lowering where things are.
+// Tiles first, in the order of their allocations, each aligned to the period of the swizzle; then
+// the rings' barriers and notes. The verifier asks whether it fits, the lowering where things are.
 //
 //===----------------------------------------------------------------------===//
 
