@@ -1,0 +1,184 @@
+//===- pagefold-compile.cpp - from a graph to a bundle --------------------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   pagefold-compile layer.mlir -o layer.bundle        a bundle, for the runtime
+//   pagefold-compile layer.mlir --stop-after=tile      the module after a stage, as text
+//   pagefold-compile layer.mlir --dump-stages=stages -o layer.bundle
+//   pagefold-compile stages/2-tile.mlir --start-from=host -o layer.bundle
+//
+// An error leaves no output file, and the file that was there as it was.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "pagefold/InitAll.h"
+#include "pagefold/Pipeline/ParseGraph.h"
+#include "pagefold/Pipeline/Pipeline.h"
+#include "pagefold/Pipeline/Remarks.h"
+#include "pagefold/Target/Artifact.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+using namespace pagefold;
+namespace cl = llvm::cl;
+
+//===----------------------------------------------------------------------===//
+// The command line
+//===----------------------------------------------------------------------===//
+
+enum class Emit { MLIR, LLVM, Bundle };
+
+static cl::OptionCategory category("pagefold-compile");
+
+static cl::opt<std::string> input(cl::Positional, cl::desc("<graph.mlir, or - for standard input>"),
+                                  cl::init("-"), cl::cat(category));
+static cl::opt<std::string> output("o", cl::desc("Output file, - for standard output"),
+                                   cl::value_desc("file"), cl::init("-"), cl::cat(category));
+static cl::opt<Emit>
+    emit("emit", cl::desc("What to write (default: bundle; mlir with --stop-after)"),
+         cl::values(clEnumValN(Emit::MLIR, "mlir", "the module after the last stage that ran"),
+                    clEnumValN(Emit::LLVM, "llvm", "the optimised LLVM IR, to read"),
+                    clEnumValN(Emit::Bundle, "bundle", "code and launch plan, for the runtime")),
+         cl::init(Emit::Bundle), cl::cat(category));
+
+static auto stageValues() {
+  return cl::values(clEnumValN(Stage::Attn, "attn", "small ops fuse"),
+                    clEnumValN(Stage::Tile, "tile", "buffers, the fold, schedules, visit lists"),
+                    clEnumValN(Stage::Host, "host", "vectors and loops"),
+                    clEnumValN(Stage::LLVM, "llvm", "the llvm dialect"));
+}
+static cl::opt<Stage> startFrom("start-from",
+                                cl::desc("First stage to run: the input is what the stage before "
+                                         "it wrote (default: attn)"),
+                                stageValues(), cl::init(Stage::Attn), cl::cat(category));
+static cl::opt<Stage> stopAfter("stop-after", cl::desc("Last stage to run (default: llvm)"),
+                                stageValues(), cl::init(Stage::LLVM), cl::cat(category));
+static cl::opt<std::string> dumpStages("dump-stages",
+                                       cl::desc("Write the module after each stage to this folder"),
+                                       cl::value_desc("folder"), cl::cat(category));
+static cl::opt<bool> explain("explain", cl::desc("Say on standard error what was chosen, and why"),
+                             cl::cat(category));
+
+static cl::opt<std::string> cpu("cpu", cl::desc("Processor, by LLVM's name (default: this one)"),
+                                cl::value_desc("name"), cl::cat(category));
+static cl::opt<bool> noFuse("no-fuse", cl::desc("Leave small ops as kernels of their own"),
+                            cl::cat(category));
+static cl::opt<bool> noOnlineSoftmax("no-online-softmax",
+                                     cl::desc("Keep all scores in memory: the baseline"),
+                                     cl::cat(category));
+static cl::opt<bool> counters("counters", cl::desc("Count tiles in the workspace"),
+                              cl::cat(category));
+static cl::opt<int64_t> qTile("q-tile", cl::desc("Rows of a query tile"), cl::cat(category));
+static cl::opt<int64_t> kvTile("kv-tile", cl::desc("Keys of a KV tile"), cl::cat(category));
+static cl::opt<int64_t> splits("splits", cl::desc("Parts of the KV dimension"), cl::cat(category));
+static cl::opt<std::string> form("form", cl::desc("Form of the products: outer or dot"),
+                                 cl::cat(category));
+
+static CompileOptions compileOptions() {
+  CompileOptions options;
+  options.cpu = cpu;
+  options.fuse = !noFuse;
+  options.onlineSoftmax = !noOnlineSoftmax;
+  options.counters = counters;
+  options.qTile = qTile;
+  options.kvTile = kvTile;
+  options.splits = splits;
+  options.form = form;
+  return options;
+}
+
+/// Puts in defaults that depend on other options; false, having said why, where options contradict.
+static bool checkOptions() {
+  if (stopAfter.getNumOccurrences() && !emit.getNumOccurrences())
+    emit = Emit::MLIR;
+  if (stopAfter < startFrom) {
+    llvm::WithColor::error() << "expects --stop-after not to be before --start-from\n";
+    return false;
+  }
+  if (emit != Emit::MLIR && stopAfter != Stage::LLVM) {
+    llvm::WithColor::error() << "--emit=" << (emit == Emit::LLVM ? "llvm" : "bundle")
+                             << " needs all stages, got --stop-after="
+                             << stageNames()[static_cast<int>(stopAfter.getValue())]
+                             << "; use --emit=mlir\n";
+    return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+static OwningOpRef<ModuleOp> parse(const std::shared_ptr<llvm::SourceMgr> &source,
+                                   MLIRContext &context) {
+  // Arguments of a graph get names; those of a later stage have them in its plan.
+  if (startFrom == Stage::Attn)
+    return parseGraph(source, &context);
+  return parseSourceFile<ModuleOp>(source, ParserConfig(&context));
+}
+
+/// What goes into the output file. Errors are diagnostics.
+static FailureOr<std::string> compile(ModuleOp module) {
+  CompileOptions options = compileOptions();
+  if (failed(compileStages(module, startFrom, stopAfter, options, dumpStages)))
+    return failure();
+  if (emit == Emit::Bundle)
+    return writeArtifact(module, targetOf(options));
+  if (emit == Emit::LLVM)
+    return writeLLVMIR(module, targetOf(options));
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os);
+  return text;
+}
+
+/// Through a temporary file that is renamed at the end.
+static bool write(llvm::StringRef bytes) {
+  llvm::Error error = llvm::writeToOutput(output, [&](llvm::raw_ostream &os) {
+    os << bytes;
+    return llvm::Error::success();
+  });
+  if (!error)
+    return true;
+  llvm::WithColor::error() << "cannot write " << output << ": " << llvm::toString(std::move(error))
+                           << '\n';
+  return false;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv,
+                              "Compiles an attention graph to a bundle for Pagefold's runtime\n");
+  if (!checkOptions())
+    return 1;
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(input, /*IsText=*/true);
+  if (!buffer) {
+    llvm::WithColor::error() << "cannot read " << input << ": " << buffer.getError().message()
+                             << '\n';
+    return 1;
+  }
+  DialectRegistry registry;
+  registerPagefold(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  if (explain)
+    streamRemarks(context, llvm::errs());
+  auto source = std::make_shared<llvm::SourceMgr>();
+  source->AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(*source, &context);
+  OwningOpRef<ModuleOp> module = parse(source, context);
+  if (!module)
+    return 1;
+  FailureOr<std::string> bytes = compile(*module);
+  return succeeded(bytes) && write(*bytes) ? 0 : 1;
+}
