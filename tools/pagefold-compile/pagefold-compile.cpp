@@ -36,55 +36,62 @@ namespace cl = llvm::cl;
 // The command line
 //===----------------------------------------------------------------------===//
 
+namespace {
+
 enum class Emit { MLIR, LLVM, Bundle };
 
-static cl::OptionCategory category("pagefold-compile");
+/// What the command line says.
+struct Options {
+  cl::OptionCategory category{"pagefold-compile"};
+  cl::opt<std::string> input{cl::Positional, cl::desc("<graph.mlir, or - for standard input>"),
+                             cl::init("-"), cl::cat(category)};
+  cl::opt<std::string> output{"o", cl::desc("Output file, - for standard output"),
+                              cl::value_desc("file"), cl::init("-"), cl::cat(category)};
+  cl::opt<Emit> emit{
+      "emit", cl::desc("What to write (default: bundle; mlir with --stop-after)"),
+      cl::values(clEnumValN(Emit::MLIR, "mlir", "the module after the last stage that ran"),
+                 clEnumValN(Emit::LLVM, "llvm", "the optimised LLVM IR, to read"),
+                 clEnumValN(Emit::Bundle, "bundle", "code and launch plan, for the runtime")),
+      cl::init(Emit::Bundle), cl::cat(category)};
 
-static cl::opt<std::string> input(cl::Positional, cl::desc("<graph.mlir, or - for standard input>"),
-                                  cl::init("-"), cl::cat(category));
-static cl::opt<std::string> output("o", cl::desc("Output file, - for standard output"),
-                                   cl::value_desc("file"), cl::init("-"), cl::cat(category));
-static cl::opt<Emit>
-    emit("emit", cl::desc("What to write (default: bundle; mlir with --stop-after)"),
-         cl::values(clEnumValN(Emit::MLIR, "mlir", "the module after the last stage that ran"),
-                    clEnumValN(Emit::LLVM, "llvm", "the optimised LLVM IR, to read"),
-                    clEnumValN(Emit::Bundle, "bundle", "code and launch plan, for the runtime")),
-         cl::init(Emit::Bundle), cl::cat(category));
+  static auto stages() {
+    return cl::values(clEnumValN(Stage::Attn, "attn", "small ops fuse"),
+                      clEnumValN(Stage::Tile, "tile", "buffers, the fold, schedules, visit lists"),
+                      clEnumValN(Stage::Host, "host", "vectors and loops"),
+                      clEnumValN(Stage::LLVM, "llvm", "the llvm dialect"));
+  }
+  cl::opt<Stage> startFrom{
+      "start-from",
+      cl::desc("First stage to run: the input is what the stage before it wrote (default: attn)"),
+      stages(), cl::init(Stage::Attn), cl::cat(category)};
+  cl::opt<Stage> stopAfter{"stop-after", cl::desc("Last stage to run (default: llvm)"), stages(),
+                           cl::init(Stage::LLVM), cl::cat(category)};
+  cl::opt<std::string> dumpStages{"dump-stages",
+                                  cl::desc("Write the module after each stage to this folder"),
+                                  cl::value_desc("folder"), cl::cat(category)};
+  cl::opt<bool> explain{"explain", cl::desc("Say on standard error what was chosen, and why"),
+                        cl::cat(category)};
 
-static auto stageValues() {
-  return cl::values(clEnumValN(Stage::Attn, "attn", "small ops fuse"),
-                    clEnumValN(Stage::Tile, "tile", "buffers, the fold, schedules, visit lists"),
-                    clEnumValN(Stage::Host, "host", "vectors and loops"),
-                    clEnumValN(Stage::LLVM, "llvm", "the llvm dialect"));
-}
-static cl::opt<Stage> startFrom("start-from",
-                                cl::desc("First stage to run: the input is what the stage before "
-                                         "it wrote (default: attn)"),
-                                stageValues(), cl::init(Stage::Attn), cl::cat(category));
-static cl::opt<Stage> stopAfter("stop-after", cl::desc("Last stage to run (default: llvm)"),
-                                stageValues(), cl::init(Stage::LLVM), cl::cat(category));
-static cl::opt<std::string> dumpStages("dump-stages",
-                                       cl::desc("Write the module after each stage to this folder"),
-                                       cl::value_desc("folder"), cl::cat(category));
-static cl::opt<bool> explain("explain", cl::desc("Say on standard error what was chosen, and why"),
-                             cl::cat(category));
+  cl::opt<std::string> cpu{"cpu", cl::desc("Processor, by LLVM's name (default: this one)"),
+                           cl::value_desc("name"), cl::cat(category)};
+  cl::opt<bool> noFuse{"no-fuse", cl::desc("Leave small ops as kernels of their own"),
+                       cl::cat(category)};
+  cl::opt<bool> noOnlineSoftmax{
+      "no-online-softmax", cl::desc("Keep all scores in memory: the baseline"), cl::cat(category)};
+  cl::opt<bool> counters{"counters", cl::desc("Count tiles in the workspace"), cl::cat(category)};
+  cl::opt<int64_t> qTile{"q-tile", cl::desc("Rows of a query tile"), cl::cat(category)};
+  cl::opt<int64_t> kvTile{"kv-tile", cl::desc("Keys of a KV tile"), cl::cat(category)};
+  cl::opt<int64_t> splits{"splits", cl::desc("Parts of the KV dimension"), cl::cat(category)};
+  cl::opt<std::string> form{"form", cl::desc("Form of the products: outer or dot"),
+                            cl::cat(category)};
 
-static cl::opt<std::string> cpu("cpu", cl::desc("Processor, by LLVM's name (default: this one)"),
-                                cl::value_desc("name"), cl::cat(category));
-static cl::opt<bool> noFuse("no-fuse", cl::desc("Leave small ops as kernels of their own"),
-                            cl::cat(category));
-static cl::opt<bool> noOnlineSoftmax("no-online-softmax",
-                                     cl::desc("Keep all scores in memory: the baseline"),
-                                     cl::cat(category));
-static cl::opt<bool> counters("counters", cl::desc("Count tiles in the workspace"),
-                              cl::cat(category));
-static cl::opt<int64_t> qTile("q-tile", cl::desc("Rows of a query tile"), cl::cat(category));
-static cl::opt<int64_t> kvTile("kv-tile", cl::desc("Keys of a KV tile"), cl::cat(category));
-static cl::opt<int64_t> splits("splits", cl::desc("Parts of the KV dimension"), cl::cat(category));
-static cl::opt<std::string> form("form", cl::desc("Form of the products: outer or dot"),
-                                 cl::cat(category));
+  CompileOptions compileOptions() const;
+  bool check();
+};
 
-static CompileOptions compileOptions() {
+} // namespace
+
+CompileOptions Options::compileOptions() const {
   CompileOptions options;
   options.cpu = cpu;
   options.fuse = !noFuse;
@@ -98,7 +105,7 @@ static CompileOptions compileOptions() {
 }
 
 /// Puts in defaults that depend on other options; false, having said why, where options contradict.
-static bool checkOptions() {
+bool Options::check() {
   if (stopAfter.getNumOccurrences() && !emit.getNumOccurrences())
     emit = Emit::MLIR;
   if (stopAfter < startFrom) {
@@ -115,12 +122,21 @@ static bool checkOptions() {
   return true;
 }
 
+/// LLVM's libraries register options for LLVM's own tools, some under the names of ours
+/// (stop-after).
+static void forgetOptionsOfLLVM() {
+  SmallVector<cl::Option *> options(llvm::make_second_range(cl::getRegisteredOptions()));
+  for (cl::Option *option : options)
+    if (option->Categories.empty() || option->Categories[0]->getName() != "Generic Options")
+      option->removeArgument();
+}
+
 //===----------------------------------------------------------------------===//
 // Compiling
 //===----------------------------------------------------------------------===//
 
 static OwningOpRef<ModuleOp> parse(const std::shared_ptr<llvm::SourceMgr> &source,
-                                   MLIRContext &context) {
+                                   MLIRContext &context, Stage startFrom) {
   // Arguments of a graph get names; those of a later stage have them in its plan.
   if (startFrom == Stage::Attn)
     return parseGraph(source, &context);
@@ -128,14 +144,15 @@ static OwningOpRef<ModuleOp> parse(const std::shared_ptr<llvm::SourceMgr> &sourc
 }
 
 /// What goes into the output file. Errors are diagnostics.
-static FailureOr<std::string> compile(ModuleOp module) {
-  CompileOptions options = compileOptions();
-  if (failed(compileStages(module, startFrom, stopAfter, options, dumpStages)))
+static FailureOr<std::string> compile(ModuleOp module, const Options &options) {
+  CompileOptions chosen = options.compileOptions();
+  if (failed(
+          compileStages(module, options.startFrom, options.stopAfter, chosen, options.dumpStages)))
     return failure();
-  if (emit == Emit::Bundle)
-    return writeArtifact(module, targetOf(options));
-  if (emit == Emit::LLVM)
-    return writeLLVMIR(module, targetOf(options));
+  if (options.emit == Emit::Bundle)
+    return writeArtifact(module, targetOf(chosen));
+  if (options.emit == Emit::LLVM)
+    return writeLLVMIR(module, targetOf(chosen));
   std::string text;
   llvm::raw_string_ostream os(text);
   module.print(os);
@@ -143,42 +160,43 @@ static FailureOr<std::string> compile(ModuleOp module) {
 }
 
 /// Through a temporary file that is renamed at the end.
-static bool write(llvm::StringRef bytes) {
-  llvm::Error error = llvm::writeToOutput(output, [&](llvm::raw_ostream &os) {
+static bool write(llvm::StringRef bytes, const std::string &path) {
+  llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &os) {
     os << bytes;
     return llvm::Error::success();
   });
   if (!error)
     return true;
-  llvm::WithColor::error() << "cannot write " << output << ": " << llvm::toString(std::move(error))
+  llvm::WithColor::error() << "cannot write " << path << ": " << llvm::toString(std::move(error))
                            << '\n';
   return false;
 }
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(category);
+  forgetOptionsOfLLVM();
+  Options options;
   cl::ParseCommandLineOptions(argc, argv,
                               "Compiles an attention graph to a bundle for Pagefold's runtime\n");
-  if (!checkOptions())
+  if (!options.check())
     return 1;
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(input, /*IsText=*/true);
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.input, /*IsText=*/true);
   if (!buffer) {
-    llvm::WithColor::error() << "cannot read " << input << ": " << buffer.getError().message()
-                             << '\n';
+    llvm::WithColor::error() << "cannot read " << options.input << ": "
+                             << buffer.getError().message() << '\n';
     return 1;
   }
   DialectRegistry registry;
   registerPagefold(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  if (explain)
+  if (options.explain)
     streamRemarks(context, llvm::errs());
   auto source = std::make_shared<llvm::SourceMgr>();
   source->AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(*source, &context);
-  OwningOpRef<ModuleOp> module = parse(source, context);
+  OwningOpRef<ModuleOp> module = parse(source, context, options.startFrom);
   if (!module)
     return 1;
-  FailureOr<std::string> bytes = compile(*module);
-  return succeeded(bytes) && write(*bytes) ? 0 : 1;
+  FailureOr<std::string> bytes = compile(*module, options);
+  return succeeded(bytes) && write(*bytes, options.output) ? 0 : 1;
 }

@@ -534,10 +534,12 @@ LogicalResult FunctionConverter::convertGeneric(linalg::GenericOp op) {
   SmallVector<Value> inputs;
   for (Value input : op.getInputs())
     inputs.push_back(lookup(input));
+  IRMapping mapping;
+  if (failed(mapCaptures(op, [&](Value v) { return lookup(v); }, mapping)))
+    return failure();
   auto generic =
       linalg::GenericOp::create(builder, op.getLoc(), TypeRange(), inputs, ValueRange(output),
                                 op.getIndexingMapsArray(), op.getIteratorTypesArray());
-  IRMapping mapping;
   op.getRegion().cloneInto(&generic.getRegion(), mapping);
   return success();
 }

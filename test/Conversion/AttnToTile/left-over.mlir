@@ -7,13 +7,13 @@
 
 // A rope by the cache's positions needs the batch; its result lies in the workspace: batch x q_len x 2 x 64 x 4 bytes.
 // CHECK-LABEL: func.func @rope(
-// CHECK: %[[KV:.*]] = tile.paged
+// CHECK: %[[KV:.*]] = tile.paged %arg1, %arg2
 // CHECK: %[[T:.*]] = memref.dim %arg0
 // CHECK: %[[PLACE:.*]] = tile.workspace(%[[T]]) bytes 32768 : memref<?x2x64xf32>
 // CHECK: %[[BATCH:.*]] = tile.batch rows(%{{.*}}) of %[[KV]] tokens(%arg0) positions(
 // CHECK: tile.rows %arg0 into %[[PLACE]] of %[[BATCH]] {
 // CHECK: ^bb0(%[[ROW:.*]]: !tile.tile<q x 64, f32>):
-// CHECK:   tile.rope %[[ROW]], %arg3, %arg4 half_split
+// CHECK:   tile.rope %[[ROW]], %arg6, %arg6 half_split
 // CHECK: tile.load_q %[[PLACE]]
 func.func @rope(%q: !q, %cache: !cache, %rows: tensor<?xi32>, %cos: tensor<?x32xf32>) -> !q
     attributes {attn.bounds = #attn.bounds<batch 4, q_len 16, kv_len 512>} {
@@ -36,7 +36,6 @@ func.func @positions(%q: !q, %cos: tensor<?x32xf32>, %positions: tensor<?xi64>) 
 
 // CHECK-LABEL: func.func @norm_then_elementwise(
 // CHECK-SAME: name = "arg2", shape = ["tokens", 2, 64]
-// CHECK-SAME: %{{.*}}
 func.func @norm_then_elementwise(%q: !q, %w: tensor<64xf32>, %gate: !q) -> !q
     attributes {attn.bounds = #attn.bounds<batch 4, q_len 16, kv_len 512, tokens 8>} {
   // CHECK: %[[PLACE:.*]] = tile.workspace(%{{.*}}) bytes 4096 : memref<?x2x64xf32>
@@ -46,13 +45,18 @@ func.func @norm_then_elementwise(%q: !q, %w: tensor<64xf32>, %gate: !q) -> !q
   %zero = arith.constant 0 : index
   %tokens = tensor.dim %q, %zero : !q
   %empty = tensor.empty(%tokens) : !q
+  // A constant from around the body comes along.
+  %half = arith.constant 0.5 : f32
+  // CHECK: %[[HALF:.*]] = arith.constant 5.000000e-01 : f32
   // CHECK: linalg.generic {{.*}} ins(%[[PLACE]], %arg2 : {{.*}}) outs(%arg3 :
-  // CHECK:   arith.mulf
+  // CHECK:   %[[M:.*]] = arith.mulf
+  // CHECK:   arith.mulf %[[M]], %[[HALF]]
   %y = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
       ins(%n, %gate : !q, !q) outs(%empty : !q) {
     ^bb0(%a: f32, %b: f32, %out: f32):
       %m = arith.mulf %a, %b : f32
-      linalg.yield %m : f32
+      %n2 = arith.mulf %m, %half : f32
+      linalg.yield %n2 : f32
     } -> !q
   return %y : !q
 }

@@ -10,7 +10,7 @@
 func.func @symbols(%q: !q, %rows: tensor<?xi32>, %w: i32, %p: tensor<?xi32>) -> !q
     attributes {attn.bounds = #attn.bounds<batch 4, q_len 16, kv_len 512>} {
   %o = attn.attention %q, %q, %q rows(%rows) kv_rows(%rows) scale 0.125
-    mask <window(w) or prefix(p) where w >= 1, p> symbols(%w, %p : i32, tensor<?xi32>)
+    mask <window(w) or prefix(p) where w >= 1, p> symbols(%w : i32, %p : tensor<?xi32>)
     : !q, !q, !q, tensor<?xi32>, tensor<?xi32> -> !q
   return %o : !q
 }
@@ -33,7 +33,7 @@ func.func @row_values(%q: !q, %rows: tensor<?xi32>, %starts: tensor<?xi32>) -> !
 func.func @bitmap(%q: !q, %rows: tensor<?xi32>, %bits: tensor<?xi8>, %starts: tensor<?xi64>) -> !q
     attributes {attn.bounds = #attn.bounds<batch 4, q_len 16, kv_len 512>} {
   %o = attn.attention %q, %q, %q rows(%rows) kv_rows(%rows) scale 0.125
-    bitmap(%bits, %starts : tensor<?xi8>, tensor<?xi64>)
+    bitmap(%bits : tensor<?xi8>, %starts : tensor<?xi64>)
     : !q, !q, !q, tensor<?xi32>, tensor<?xi32> -> !q
   return %o : !q
 }

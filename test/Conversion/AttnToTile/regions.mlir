@@ -56,10 +56,11 @@ func.func @score_and_epilogue(%q: tensor<?x4x64xbf16>, %k: tensor<?x2x64xbf16>, 
 // CHECK:   %[[R:.*]] = tile.rope %[[N]], %arg4, %arg5 half_split
 // CHECK:   tile.yield %[[R]]
 // CHECK: } value {
-// CHECK:   %[[C:.*]] = arith.constant 5.000000e-01 : f32
+// CHECK:   %[[C:.*]] = arith.constant 5.000000e-01 : bf16
 // CHECK:   %[[M:.*]] = tile.row_map %{{.*}} {
 // CHECK:   ^bb0(%[[X:.*]]: f32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32):
 // CHECK:     %[[NARROW:.*]] = arith.truncf %[[X]] : f32 to bf16
+// CHECK:     arith.mulf %[[NARROW]], %[[C]] : bf16
 // CHECK:   tile.yield %[[M]]
 // CHECK: tile.load_q %arg0
 // CHECK:   tile.rope %{{.*}}, %arg4, %arg5 interleaved

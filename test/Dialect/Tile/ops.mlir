@@ -5,7 +5,7 @@
 !kv = !tile.kv<8 heads, 128 x 128, bf16, page 16>
 !rows = !tile.tile<q x 128, f32>
 
-// CHECK-LABEL: func.func @types
+// CHECK-LABEL: func.func private @types
 // CHECK-SAME: !tile.batch, %{{.*}}: !tile.kv<8 heads, 128 x 128, bf16, page 16>, %{{.*}}: !tile.kv<2 heads, 192 x 128, f32>
 // CHECK-SAME: !tile.mask, %{{.*}}: !tile.item, %{{.*}}: !tile.visits
 // CHECK-SAME: !tile.tile<q x kv, f32>, %{{.*}}: !tile.tile<all x 64, f32>, %{{.*}}: !tile.state<128>
@@ -36,8 +36,8 @@ func.func @one_list(%k: memref<?x1x2x192xf16, strided<[?, ?, ?, 1], offset: ?>>,
 
 // CHECK-LABEL: func.func @dense
 // CHECK: %[[KV:.*]] = tile.dense %{{.*}}, %{{.*}} rows(%{{.*}}) : memref<?x2x64xf32>, memref<?x2x64xf32>, memref<?xi32> -> <2 heads, 64 x 64, f32>
-// CHECK: tile.batch rows(%{{.*}}) of %[[KV]] tokens(%{{.*}}) : memref<?xi32>, !tile.kv<2 heads, 64 x 64, f32>, memref<?x2x64xf32>
-// CHECK: tile.batch rows(%{{.*}}) of %[[KV]] tokens(%{{.*}}) positions(%{{.*}}) : memref<?xi32>, !tile.kv<2 heads, 64 x 64, f32>, memref<?x2x64xf32>, memref<?x32xf32>
+// CHECK: tile.batch rows(%{{.*}}) of %[[KV]] tokens(%{{.*}}) : memref<?xi32>, <2 heads, 64 x 64, f32>, memref<?x2x64xf32>
+// CHECK: tile.batch rows(%{{.*}}) of %[[KV]] tokens(%{{.*}}) positions(%{{.*}}) : memref<?xi32>, <2 heads, 64 x 64, f32>, memref<?x2x64xf32>, memref<?x32xf32>
 func.func @dense(%k: memref<?x2x64xf32>, %rows: memref<?xi32>, %cos: memref<?x32xf32>) {
   %kv = tile.dense %k, %k rows(%rows)
     : memref<?x2x64xf32>, memref<?x2x64xf32>, memref<?xi32> -> !tile.kv<2 heads, 64 x 64, f32>
@@ -48,7 +48,7 @@ func.func @dense(%k: memref<?x2x64xf32>, %rows: memref<?xi32>, %cos: memref<?x32
 }
 
 // CHECK-LABEL: func.func @masks
-// CHECK: tile.mask <"k <= q - q_len + kv_len">
+// CHECK: tile.mask <"k <= q + kv_len - q_len">
 // CHECK: tile.mask {{.*}} symbols(%{{.*}}, %{{.*}} : i32, memref<?xi32>)
 // CHECK: tile.mask {{.*}} row_values(%{{.*}} : memref<?xi32>)
 // CHECK: tile.mask {{.*}} bitmap(%{{.*}}, %{{.*}} : memref<?xi8>, memref<?xi64>)
@@ -99,7 +99,7 @@ func.func @rows(%x: memref<?x8x128xbf16>, %y: memref<?x8x128xbf16>, %batch: !til
 // CHECK-LABEL: func.func @append
 // CHECK: tile.append %{{.*}}, %{{.*}} to %{{.*}} of %{{.*}} key {
 // CHECK: } value {
-// CHECK: } : memref<?x8x128xf32>, memref<?x8x128xbf16>, !tile.kv<8 heads, 128 x 128, bf16, page 16>
+// CHECK: } : memref<?x8x128xf32>, memref<?x8x128xbf16>, <8 heads, 128 x 128, bf16, page 16>
 func.func @append(%k: memref<?x8x128xf32>, %v: memref<?x8x128xbf16>, %kv: !kv, %batch: !tile.batch) {
   tile.append %k, %v to %kv of %batch key {
   ^bb0(%x: !rows):

@@ -12,7 +12,7 @@
 // CHECK: %[[VISITS:.*]] = tile.visits %[[ITEM:.*]] mask(%[[MASK]])
 // CHECK: tile.fold %[[ITEM]] over %[[VISITS]] init
 // CHECK:   tile.map {{.*}} mask(%[[MASK]]) partial(
-// REMARK: [Passed] VisitList | Category:tile-visit-lists | Function=causal | Remark="visits derived (REMARK_CAUSAL
+// REMARK: [Passed] VisitList | Category:tile-visit-lists | Function=causal | Remark="visits derived (exact): any #0       [0, qhi + kv_len - q_len]  (exact);not full #0  [max(qlo + kv_len - q_len + 1, 0), inf)  (exact);visits, order proved:;  any #0: full, partial from the start of not full #0"
 func.func @causal(%batch: !tile.batch, %kv: !kv, %q: memref<?x8x64xf32>, %out: memref<?x8x64xf32>, %bits: memref<?xi8>, %starts: memref<?xi64>) {
   %mask = tile.mask #attn.mask<causal>
   tile.space of %batch, %kv group 4 {
@@ -44,7 +44,7 @@ func.func @causal(%batch: !tile.batch, %kv: !kv, %q: memref<?x8x64xf32>, %out: m
 }
 
 // Two ranges: the sink, and the window.
-// REMARK: Function=sink_window | Remark="visits derived (REMARK_SINK
+// REMARK: Function=sink_window | Remark="visits derived (exact): {{.*}}any #1: full, partial up to the end of not full #0, partial from the start of not full #1"
 func.func @sink_window(%batch: !tile.batch, %kv: !kv, %q: memref<?x8x64xf32>, %out: memref<?x8x64xf32>, %bits: memref<?xi8>, %starts: memref<?xi64>) {
   %mask = tile.mask #attn.mask<"sink_window(4, 128)">
   tile.space of %batch, %kv group 4 {
