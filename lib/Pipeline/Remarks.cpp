@@ -16,8 +16,16 @@ class LineStreamer final : public remark::detail::MLIRRemarkStreamerBase {
 public:
   explicit LineStreamer(llvm::raw_ostream &os) : os(os) {}
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
-    os << remark.getRemarkTypeString() << ' ' << remark.getCombinedCategoryName() << ": "
-       << remark.getMsg() << '\n';
+    os << remark.getRemarkTypeString() << ' ' << remark.getCombinedCategoryName() << ": in "
+       << remark.getFunction() << ": ";
+    auto values = [&](bool isText) {
+      for (const auto &arg : remark.getArgs())
+        if ((arg.key == "Remark") == isText)
+          os << (isText ? "" : ": ") << arg.val;
+    };
+    values(/*isText=*/true); // then, after it, the reason
+    values(/*isText=*/false);
+    os << '\n';
   }
 
 private:

@@ -23,6 +23,7 @@
 #include "pagefold/Target/Artifact.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -40,6 +41,13 @@ namespace {
 
 enum class Emit { MLIR, LLVM, Bundle };
 
+auto stages() {
+  return cl::values(clEnumValN(Stage::Attn, "attn", "small ops fuse"),
+                    clEnumValN(Stage::Tile, "tile", "buffers, the fold, schedules, visit lists"),
+                    clEnumValN(Stage::Host, "host", "vectors and loops"),
+                    clEnumValN(Stage::LLVM, "llvm", "the llvm dialect"));
+}
+
 /// What the command line says.
 struct Options {
   cl::OptionCategory category{"pagefold-compile"};
@@ -54,12 +62,6 @@ struct Options {
                  clEnumValN(Emit::Bundle, "bundle", "code and launch plan, for the runtime")),
       cl::init(Emit::Bundle), cl::cat(category)};
 
-  static auto stages() {
-    return cl::values(clEnumValN(Stage::Attn, "attn", "small ops fuse"),
-                      clEnumValN(Stage::Tile, "tile", "buffers, the fold, schedules, visit lists"),
-                      clEnumValN(Stage::Host, "host", "vectors and loops"),
-                      clEnumValN(Stage::LLVM, "llvm", "the llvm dialect"));
-  }
   cl::opt<Stage> startFrom{
       "start-from",
       cl::desc("First stage to run: the input is what the stage before it wrote (default: attn)"),
@@ -159,12 +161,29 @@ static FailureOr<std::string> compile(ModuleOp module, const Options &options) {
   return text;
 }
 
-/// Through a temporary file that is renamed at the end.
-static bool write(llvm::StringRef bytes, const std::string &path) {
-  llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &os) {
-    os << bytes;
-    return llvm::Error::success();
-  });
+/// Through a temporary file beside the output, renamed at the end: an error leaves the output as it
+/// was.
+static llvm::Error writeFile(llvm::StringRef bytes, llvm::StringRef path) {
+  llvm::Expected<llvm::sys::fs::TempFile> file = llvm::sys::fs::TempFile::create(
+      path + ".%%%%%%", llvm::sys::fs::all_read | llvm::sys::fs::all_write);
+  if (!file)
+    return file.takeError();
+  llvm::raw_fd_ostream os(file->FD, /*shouldClose=*/false);
+  os << bytes;
+  os.flush();
+  if (!os.has_error())
+    return file->keep(path);
+  llvm::Error error = llvm::errorCodeToError(os.error());
+  os.clear_error();
+  return llvm::joinErrors(std::move(error), file->discard());
+}
+
+static bool write(llvm::StringRef bytes, llvm::StringRef path) {
+  if (path == "-") {
+    llvm::outs() << bytes;
+    return true;
+  }
+  llvm::Error error = writeFile(bytes, path);
   if (!error)
     return true;
   llvm::WithColor::error() << "cannot write " << path << ": " << llvm::toString(std::move(error))
@@ -197,6 +216,7 @@ int main(int argc, char **argv) {
   OwningOpRef<ModuleOp> module = parse(source, context, options.startFrom);
   if (!module)
     return 1;
+  const std::string output = options.output; // lld, inside, sets every option back to its default
   FailureOr<std::string> bytes = compile(*module, options);
-  return succeeded(bytes) && write(*bytes, options.output) ? 0 : 1;
+  return succeeded(bytes) && write(*bytes, output) ? 0 : 1;
 }

@@ -14,7 +14,7 @@
 namespace pagefold {
 
 /// Writes every remark of the context's passes to `os`, which must outlive the context, a line each:
-/// "passed tile-select-schedule: ...".
+/// "Passed tile-select-schedule: in decode: ...".
 void streamRemarks(mlir::MLIRContext &context, llvm::raw_ostream &os);
 
 } // namespace pagefold
