@@ -59,6 +59,7 @@ runtime::Result<std::string> compile(StringRef mlir, StringRef json, std::string
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   if (remarks)
     streamRemarks(context, remarkLines);
+  context.printOpOnDiagnostic(false); // a sentence and its place, not the op
   Diagnostics diagnostics(context);
   auto source = std::make_shared<llvm::SourceMgr>();
   source->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(mlir, "graph"), SMLoc());

@@ -7,6 +7,7 @@
 
 #include "pagefold/Pipeline/Pipeline.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "pagefold/Conversion/Passes.h"
@@ -107,8 +108,9 @@ LogicalResult pagefold::compileStages(ModuleOp module, Stage first, Stage last,
                                       llvm::StringRef dumpDirectory) {
   for (int stage = static_cast<int>(first); stage <= static_cast<int>(last); ++stage) {
     PassManager manager(module.getContext());
+    manager.enableVerifier(false); // once a stage is enough: pagefold-opt verifies after every pass
     buildStage(manager, static_cast<Stage>(stage), options);
-    if (failed(manager.run(module)))
+    if (failed(manager.run(module)) || failed(verify(module)))
       return failure();
     if (!dumpDirectory.empty() &&
         failed(dump(module, stage + 1, kStageNames[stage], dumpDirectory)))

@@ -46,10 +46,8 @@ StringRef removedBy(StringRef dialect) {
       .Case("tile", "tile-to-host")
       .Case("linalg", "convert-linalg-to-loops")
       .Case("scf", "convert-scf-to-cf")
-      .Case("vector", "convert-vector-to-llvm")
-      .Case("memref", "finalize-memref-to-llvm")
-      .Case("math", "host-expand-math or convert-math-to-llvm")
-      .Cases({"arith", "func"}, "convert-arith-to-llvm or convert-func-to-llvm")
+      .Cases({"vector", "memref", "arith", "func"}, "host-to-llvm")
+      .Case("math", "host-expand-math or host-to-llvm")
       .Default("a pass of an earlier level");
 }
 

@@ -31,9 +31,9 @@ func.func @level_2() {
 // ATTN: error: 'scf.for' op is not part of level attn: convert-scf-to-cf should have removed it
 // TILE: error: 'scf.for' op is not part of level tile: convert-scf-to-cf should have removed it
 // HOST-NOT: error: 'scf.for'
-// LLVM: error: 'vector.broadcast' op is not part of level llvm: convert-vector-to-llvm should have removed it
-// LLVM: error: 'math.exp' op is not part of level llvm: host-expand-math or convert-math-to-llvm should have removed it
-// LLVM: error: 'memref.dim' op is not part of level llvm: finalize-memref-to-llvm should have removed it
+// LLVM: error: 'vector.broadcast' op is not part of level llvm: host-to-llvm should have removed it
+// LLVM: error: 'math.exp' op is not part of level llvm: host-expand-math or host-to-llvm should have removed it
+// LLVM: error: 'memref.dim' op is not part of level llvm: host-to-llvm should have removed it
 // LLVM: error: 'scf.for' op is not part of level llvm: convert-scf-to-cf should have removed it
 func.func @level_3(%n: index, %x: f32, %m: memref<?xf32>) {
   %zero = arith.constant 0 : index

@@ -210,6 +210,7 @@ int main(int argc, char **argv) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   if (options.explain)
     streamRemarks(context, llvm::errs());
+  context.printOpOnDiagnostic(false); // a sentence and its place, not the op
   auto source = std::make_shared<llvm::SourceMgr>();
   source->AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(*source, &context);

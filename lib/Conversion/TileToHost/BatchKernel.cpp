@@ -132,7 +132,8 @@ void BatchEmitter::checkRequest(Value request) {
   Value outside = arith::OrIOp::create(b, b.compare(Predicate::slt, begin, zero),
                                        b.compare(Predicate::sgt, end, tokens));
   Value badRows = arith::OrIOp::create(b, outside, b.compare(Predicate::slt, qLen, zero));
-  check(finding, badRows, Reason::Rows, end, tokens);
+  check(finding, badRows, Reason::Rows,
+        b.select(b.compare(Predicate::slt, begin, zero), begin, end), tokens);
   check(finding, b.compare(Predicate::sgt, qLen, b.index(bounds.getQLen())), Reason::QueryLength,
         qLen, b.index(bounds.getQLen()));
   Value kvLen = kvLength(kernel, op.getKv(), request);

@@ -83,8 +83,10 @@ func.func @one(%batch: !tile.batch, %kv: !kv, %q: memref<?x8x64xf32>, %out: memr
   return
 }
 
+// The schedule says what is.
 // CHECK-LABEL: func.func @standard_form
 // CHECK-NOT: tile.workspace
+// CHECK: schedule <dot, q_tile 8, kv_tile 256, splits 1>
 // CHECK: tile.finish
 // REMARK: [Missed] SplitKV | Category:tile-split-kv | Function=standard_form | Remark="the standard form is not split: expects a fold"
 func.func @standard_form(%batch: !tile.batch, %kv: !kv, %q: memref<?x8x64xf32>, %out: memref<?x8x64xf32>, %mask: !tile.mask, %lse: memref<?x8xf32>, %sinks: memref<8xf32>) attributes {attn.bounds = #attn.bounds<batch 4, q_len 2, kv_len 4096>} {

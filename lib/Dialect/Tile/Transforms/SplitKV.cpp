@@ -45,6 +45,12 @@ void split(SpaceOp space, FinishOp finish, int64_t maxTokens) {
   finish.erase();
 }
 
+ScheduleAttr withoutSplits(ScheduleAttr schedule) {
+  return ScheduleAttr::get(schedule.getContext(), schedule.getKind(), schedule.getQTile(),
+                           schedule.getKvTile(),
+                           /*splits=*/1);
+}
+
 struct TileSplitKV : pagefold::tile::impl::TileSplitKVBase<TileSplitKV> {
   void runOnOperation() override {
     getOperation().walk([&](SpaceOp space) {
@@ -55,6 +61,7 @@ struct TileSplitKV : pagefold::tile::impl::TileSplitKVBase<TileSplitKV> {
       auto folds = space.getBody().getOps<FoldOp>();
       if (finishes.empty() || folds.empty()) {
         remark::missed(space.getLoc(), options) << "the standard form is not split: expects a fold";
+        space.setScheduleAttr(withoutSplits(*space.getSchedule())); // the schedule says what is
         return;
       }
       auto bounds =

@@ -1,0 +1,139 @@
+//===- pagefold-run.cpp - runs a graph: files in, files out ---------------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// docs/tools/pagefold-run.md is its page. Exit codes: 0 all is well, 1 an error (nothing is
+// written), 2 the results do not agree with the oracle (nothing is written).
+//
+//===----------------------------------------------------------------------===//
+
+#include "Explain.h"
+#include "Generate.h"
+#include "Options.h"
+#include "Outputs.h"
+#include "Reference.h"
+#include "Timing.h"
+
+#include "llvm/Support/InitLLVM.h"
+
+using namespace pagefold;
+using namespace pagefold::run;
+
+namespace {
+/// What a run has produced.
+struct Outcome {
+  std::vector<Array> results;
+  std::vector<Array> arguments; ///< with appended pages
+  bool agrees = true;
+};
+} // namespace
+
+/// The arguments before the call: pages that it writes are copied.
+static Result<std::vector<Array>> copyPages(Graph &graph, const std::vector<Array> &arguments) {
+  std::vector<Array> before = arguments;
+  for (const CacheParameters &cache : graph.caches())
+    for (int64_t part : {cache.kPages, cache.vPages}) {
+      if (!cache.appended || part < 0)
+        continue;
+      Result<Array> copy = arguments[part].clone();
+      if (!copy)
+        return tl::unexpected(copy.error());
+      before[part] = *copy;
+    }
+  return before;
+}
+
+static Result<Outcome> runOracle(Graph &graph, const std::vector<Array> &arguments) {
+  Result<Reference> reference = evaluateReference(graph, arguments);
+  if (!reference)
+    return tl::unexpected(reference.error());
+  Outcome outcome;
+  outcome.arguments = std::move(reference->arguments);
+  for (const oracle::Output &output : reference->outputs)
+    outcome.results.push_back(output.values);
+  return outcome;
+}
+
+static Result<Program> compile(Graph &graph, const Options &options) {
+  Result<std::string> json = options.compile.json();
+  if (!json)
+    return tl::unexpected(json.error());
+  Result<Program> program = Program::compile(graph.text(), *json, graph.function().getName().str());
+  if (program && options.explain) {
+    llvm::outs() << program->remarks();
+    printPlan(program->planJson(), llvm::outs());
+  }
+  return program;
+}
+
+static Status printCounters(const Program &program) {
+  Result<std::string> text = program.counters();
+  if (!text)
+    return tl::unexpected(text.error());
+  llvm::outs() << "counters: " << *text << "\n";
+  return {};
+}
+
+static Result<Outcome> runCompiled(Graph &graph, const Options &options,
+                                   const std::vector<Array> &arguments) {
+  Result<Program> program = compile(graph, options);
+  if (!program)
+    return tl::unexpected(program.error());
+  Result<std::vector<Array>> before = options.check ? copyPages(graph, arguments) : arguments;
+  Result<std::vector<Array>> results = makeResults(graph, arguments);
+  if (!before || !results)
+    return tl::unexpected((before ? results : before).error());
+  Status status = program->launch(arguments, *results);
+  if (status && options.compile.counters)
+    status = printCounters(*program);
+  Outcome outcome{*results, arguments, true};
+  if (status && options.check) {
+    Result<Reference> reference = evaluateReference(graph, *before);
+    if (!reference)
+      return tl::unexpected(reference.error());
+    outcome.agrees = printComparison(graph, *reference, *results, *before, arguments, llvm::outs());
+  }
+  if (status && options.time)
+    status = printTiming(graph, *program, arguments, *results, options.runs, llvm::outs());
+  if (!status)
+    return tl::unexpected(status.error());
+  return outcome;
+}
+
+/// Gives whether the results agree with the oracle, where that was asked.
+static Result<bool> runGraph(const Options &options) {
+  Result<std::unique_ptr<Graph>> graph = Graph::read(options.graph, options.function);
+  if (!graph)
+    return tl::unexpected(graph.error());
+  Result<Inputs> inputs = readInputs(**graph, options.inputs, options.seed);
+  if (!inputs)
+    return tl::unexpected(inputs.error());
+  Result<std::vector<Array>> arguments = makeArrays(**graph, *inputs);
+  if (!arguments)
+    return tl::unexpected(arguments.error());
+  Result<Outcome> outcome = options.compile.target == "oracle"
+                                ? runOracle(**graph, *arguments)
+                                : runCompiled(**graph, options, *arguments);
+  if (!outcome)
+    return tl::unexpected(outcome.error());
+  std::vector<NamedArray> outputs = nameOutputs(**graph, outcome->results, outcome->arguments);
+  printOutputs(outputs, llvm::outs());
+  if (outcome->agrees && !options.outputs.empty())
+    if (Status status = writeOutputs(options.outputs, outputs); !status)
+      return tl::unexpected(status.error());
+  return outcome->agrees;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  Result<bool> agrees = runGraph(parseOptions(argc, argv));
+  if (!agrees) {
+    llvm::outs().flush();
+    llvm::errs() << "error: " << agrees.error().message() << "\n";
+    return 1;
+  }
+  return *agrees ? 0 : 2;
+}
