@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "pagefold/Conversion/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -71,6 +72,10 @@ LogicalResult FunctionLowering::emitElementwise(Kernel &kernel, linalg::GenericO
   IRMapping mapping;
   for (Value operand : op->getOperands())
     mapping.map(operand, kernel.find(operand));
+  llvm::SetVector<Value> captures; // constants and scalars that its body uses
+  getUsedValuesDefinedAbove(op.getRegion(), captures);
+  for (Value capture : captures)
+    mapping.map(capture, kernel.find(capture));
   kernel.builder().clone(*op, mapping);
   return success();
 }

@@ -5,6 +5,9 @@
 
 // CHECK: func.func @f_k0(%{{.*}}: memref<?x2x64xf32>, %{{.*}}: memref<?x2x64xf32>, %{{.*}}: memref<?xi8>, %{{.*}}: memref<?xi8>, %{{.*}}: memref<1xi64>)
 // CHECK: func.func @f_k1(
+// The constant that the body uses comes along.
+// CHECK: %[[HALF:.*]] = arith.constant 5.000000e-01 : f32
+// CHECK: arith.mulf %{{.*}}, %[[HALF]]
 // CHECK-NOT: func.func
 // CHECK: tile.plan @f {args = [{{.*}}name = "x"{{.*}}name = "out0"{{.*}}], bounds = {batch = 4 : i64, kv_len = 512 : i64, q_len = 16 : i64, tokens = 32 : i64}, error_word = 0 : i64, kernels = [{op = "tile.rows", symbol = "f_k0", workers = "all"}, {op = "linalg.generic", symbol = "f_k1", workers = "one"}]
 // The scratch of the largest kernel: one row of 64 floats. The workspace: the head, then the buffer at 256.
@@ -20,11 +23,12 @@ func.func @f(%x: memref<?x2x64xf32>, %out: memref<?x2x64xf32>) attributes {
   ^bb0(%r: !rows):
     tile.yield %r : !rows
   } : memref<?x2x64xf32>, memref<?x2x64xf32>
+  %half = arith.constant 0.5 : f32
   linalg.generic {indexing_maps = [affine_map<(t, h, d) -> (t, h, d)>, affine_map<(t, h, d) -> (t, h, d)>],
                   iterator_types = ["parallel", "parallel", "parallel"]}
       ins(%place : memref<?x2x64xf32>) outs(%out : memref<?x2x64xf32>) {
     ^bb0(%a: f32, %o: f32):
-      %n = arith.negf %a : f32
+      %n = arith.mulf %a, %half : f32
       linalg.yield %n : f32
     }
   return

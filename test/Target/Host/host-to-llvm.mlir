@@ -1,11 +1,11 @@
-// Everything but the plan becomes the llvm dialect, in one pass. What has no instruction is a call.
+// Everything but the plan becomes the llvm dialect, in one pass.
 // RUN: pagefold-opt %s --host-to-llvm | FileCheck %s
 
 // CHECK-NOT: {{(func|vector|memref|arith|math|cf)\.}}
 // CHECK: llvm.func @kernel(
 // CHECK:   llvm.fmul %{{.*}} : vector<16xf32>
 // CHECK:   llvm.intr.sqrt(%{{.*}}) : (vector<16xf32>) -> vector<16xf32>
-// CHECK:   llvm.call @atanf(
+// CHECK:   llvm.intr.atan(
 // CHECK:   llvm.cond_br
 // CHECK:   llvm.return
 // CHECK: tile.plan @f

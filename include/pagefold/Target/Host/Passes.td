@@ -19,12 +19,11 @@ def HostExpandMath : Pass<"host-expand-math"> {
     like stay: they are instructions.
 
     **Idea.** What LLVM would turn into one library call for each lane becomes a handful of vector ops: upstream's
-    polynomial approximations.
+    polynomial approximations, and for exp2, which has none, a power of two times one of exp.
 
     **Example.** `test/Target/Host/host-expand-math.mlir`.
 
-    **Does not** touch the fold's own exp, which is arithmetic already, nor `math.exp2`, for which upstream has no
-    polynomial: it becomes a call for each lane.
+    **Does not** touch the fold's own exp, which is arithmetic already.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
