@@ -27,7 +27,9 @@ class TextStreamer final : public remark::detail::MLIRRemarkStreamerBase {
 public:
   explicit TextStreamer(std::string &text) : text(text) {}
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
-    text += (remark.getRemarkTypeString() + " " + remark.getCombinedCategoryName() + ": " + remark.getMsg() + "\n").str();
+    text += (remark.getRemarkTypeString() + " " + remark.getCombinedCategoryName() + ": " +
+             remark.getMsg() + "\n")
+                .str();
   }
 
 private:
@@ -37,14 +39,15 @@ private:
 /// Every diagnostic, "line:column: message", notes indented.
 class Diagnostics {
 public:
-  explicit Diagnostics(MLIRContext &context) : handler(&context, [this](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-      return success();
-    append(diagnostic, "");
-    for (Diagnostic &note : diagnostic.getNotes())
-      append(note, "  note: ");
-    return success();
-  }) {}
+  explicit Diagnostics(MLIRContext &context)
+      : handler(&context, [this](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+            return success();
+          append(diagnostic, "");
+          for (Diagnostic &note : diagnostic.getNotes())
+            append(note, "  note: ");
+          return success();
+        }) {}
   std::string text;
 
 private:
@@ -69,8 +72,10 @@ runtime::Result<std::string> compile(StringRef mlir, StringRef json, std::string
   if (remarks) {
     remark::RemarkCategories all{std::nullopt, ".*", ".*", ".*", ".*"};
     auto policy = std::make_unique<remark::RemarkEmittingPolicyAll>();
-    (void)remark::enableOptimizationRemarks(context, std::make_unique<TextStreamer>(*remarks), std::move(policy), all);
+    (void)remark::enableOptimizationRemarks(context, std::make_unique<TextStreamer>(*remarks),
+                                            std::move(policy), all);
   }
+  context.printOpOnDiagnostic(false); // a sentence and its place, not the op
   Diagnostics diagnostics(context);
   auto source = std::make_shared<llvm::SourceMgr>();
   source->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(mlir, "graph"), SMLoc());
@@ -79,7 +84,8 @@ runtime::Result<std::string> compile(StringRef mlir, StringRef json, std::string
     return runtime::fail(ErrorCode::BadInput, diagnostics.text);
   FailureOr<std::string> bytes = compileToArtifact(*module, *options);
   if (failed(bytes))
-    return runtime::fail(ErrorCode::BadInput, diagnostics.text.empty() ? "compilation failed" : diagnostics.text);
+    return runtime::fail(ErrorCode::BadInput,
+                         diagnostics.text.empty() ? "compilation failed" : diagnostics.text);
   return std::move(*bytes);
 }
 
@@ -96,12 +102,14 @@ void *copyOut(StringRef bytes, bool terminate) {
 
 } // namespace
 
-pagefold_error *pagefold_compile(const char *mlir, size_t length, const char *options, void **bytes, size_t *size,
-                                 char **remarks) {
+pagefold_error *pagefold_compile(const char *mlir, size_t length, const char *options, void **bytes,
+                                 size_t *size, char **remarks) {
   if (!mlir || !bytes || !size)
-    return runtime::toC(runtime::fail(ErrorCode::InvalidArgument, "pagefold_compile expects mlir, bytes and size, got null"));
+    return runtime::toC(runtime::fail(ErrorCode::InvalidArgument,
+                                      "pagefold_compile expects mlir, bytes and size, got null"));
   std::string text;
-  runtime::Result<std::string> artifact = compile(StringRef(mlir, length), options ? options : "", remarks ? &text : nullptr);
+  runtime::Result<std::string> artifact =
+      compile(StringRef(mlir, length), options ? options : "", remarks ? &text : nullptr);
   if (!artifact)
     return runtime::toC(runtime::Status(tl::unexpected(artifact.error())));
   *size = artifact->size();

@@ -54,7 +54,9 @@ public:
   void finish() {
     for (auto &member : object)
       if (!llvm::is_contained(known, StringRef(member.first)) && error.empty())
-        error = ("unknown option " + where + StringRef(member.first) + "; known are " + llvm::join(known, ", ")).str();
+        error = ("unknown option " + where + StringRef(member.first) + "; known are " +
+                 llvm::join(known, ", "))
+                    .str();
   }
 
 private:

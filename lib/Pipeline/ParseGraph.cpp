@@ -31,7 +31,8 @@ static void nameArguments(const AsmParserState &state) {
   }
 }
 
-OwningOpRef<ModuleOp> pagefold::parseGraph(const std::shared_ptr<llvm::SourceMgr> &source, MLIRContext *context) {
+OwningOpRef<ModuleOp> pagefold::parseGraph(const std::shared_ptr<llvm::SourceMgr> &source,
+                                           MLIRContext *context) {
   const llvm::MemoryBuffer *buffer = source->getMemoryBuffer(source->getMainFileID());
   ParserConfig config(context);
   if (isBytecode(buffer->getMemBufferRef()))

@@ -7,6 +7,7 @@
 
 #include "pagefold/Pipeline/Pipeline.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "pagefold/Conversion/Passes.h"
@@ -38,7 +39,7 @@ std::optional<Stage> pagefold::stageFromName(llvm::StringRef name) {
 
 static void buildAttn(OpPassManager &manager, const CompileOptions &options) {
   if (options.fuse)
-    manager.addNestedPass<func::FuncOp>(attn::createFuseIntoAttention());
+    manager.addNestedPass<func::FuncOp>(attn::createAttnFuse());
   manager.addPass(createCanonicalizerPass());
 }
 
@@ -88,7 +89,8 @@ void pagefold::buildStage(OpPassManager &manager, Stage stage, const CompileOpti
 // Running them
 //===----------------------------------------------------------------------===//
 
-static LogicalResult dump(ModuleOp module, int number, llvm::StringRef name, llvm::StringRef directory) {
+static LogicalResult dump(ModuleOp module, int number, llvm::StringRef name,
+                          llvm::StringRef directory) {
   if (std::error_code code = llvm::sys::fs::create_directories(directory))
     return module.emitError("cannot make the directory ") << directory << ": " << code.message();
   llvm::SmallString<128> path(directory);
@@ -101,14 +103,17 @@ static LogicalResult dump(ModuleOp module, int number, llvm::StringRef name, llv
   return success();
 }
 
-LogicalResult pagefold::compileStages(ModuleOp module, Stage first, Stage last, const CompileOptions &options,
+LogicalResult pagefold::compileStages(ModuleOp module, Stage first, Stage last,
+                                      const CompileOptions &options,
                                       llvm::StringRef dumpDirectory) {
   for (int stage = static_cast<int>(first); stage <= static_cast<int>(last); ++stage) {
     PassManager manager(module.getContext());
+    manager.enableVerifier(false); // once a stage is enough: pagefold-opt verifies after every pass
     buildStage(manager, static_cast<Stage>(stage), options);
-    if (failed(manager.run(module)))
+    if (failed(manager.run(module)) || failed(verify(module)))
       return failure();
-    if (!dumpDirectory.empty() && failed(dump(module, stage + 1, kStageNames[stage], dumpDirectory)))
+    if (!dumpDirectory.empty() &&
+        failed(dump(module, stage + 1, kStageNames[stage], dumpDirectory)))
       return failure();
   }
   return success();
@@ -117,7 +122,8 @@ LogicalResult pagefold::compileStages(ModuleOp module, Stage first, Stage last, 
 FailureOr<std::string> pagefold::compileToArtifact(ModuleOp module, const CompileOptions &options) {
   if (failed(compileStages(module, Stage::Attn, Stage::LLVM, options)))
     return failure();
-  auto target = options.cpu.empty() ? host::HostTarget::ofThisMachine() : host::HostTarget::ofCpu(options.cpu);
+  auto target = options.cpu.empty() ? host::HostTarget::ofThisMachine()
+                                    : host::HostTarget::ofCpu(options.cpu);
   return writeArtifact(module, target);
 }
 
@@ -129,16 +135,25 @@ namespace {
 
 /// The options of the pipelines, as on a command line.
 struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
-  Option<bool> fuse{*this, "fuse", llvm::cl::desc("move small ops into attention (default: true)"), llvm::cl::init(true)};
-  Option<bool> onlineSoftmax{*this, "online-softmax",
-                             llvm::cl::desc("rewrite into the fold; off: the materialised baseline (default: true)"),
-                             llvm::cl::init(true)};
-  Option<bool> counters{*this, "counters", llvm::cl::desc("count tiles (default: false)"), llvm::cl::init(false)};
-  Option<int64_t> qTile{*this, "q-tile", llvm::cl::desc("rows of a query tile (default: from the table)"), llvm::cl::init(0)};
-  Option<int64_t> kvTile{*this, "kv-tile", llvm::cl::desc("keys of a KV tile (default: from the table)"), llvm::cl::init(0)};
-  Option<int64_t> splits{*this, "splits", llvm::cl::desc("parts of the KV dimension (default: from the table)"),
+  Option<bool> fuse{*this, "fuse", llvm::cl::desc("move small ops into attention (default: true)"),
+                    llvm::cl::init(true)};
+  Option<bool> onlineSoftmax{
+      *this, "online-softmax",
+      llvm::cl::desc("rewrite into the fold; off: the materialised baseline (default: true)"),
+      llvm::cl::init(true)};
+  Option<bool> counters{*this, "counters", llvm::cl::desc("count tiles (default: false)"),
+                        llvm::cl::init(false)};
+  Option<int64_t> qTile{*this, "q-tile",
+                        llvm::cl::desc("rows of a query tile (default: from the table)"),
+                        llvm::cl::init(0)};
+  Option<int64_t> kvTile{*this, "kv-tile",
+                         llvm::cl::desc("keys of a KV tile (default: from the table)"),
                          llvm::cl::init(0)};
-  Option<std::string> form{*this, "form", llvm::cl::desc("outer or dot (default: from the table)"), llvm::cl::init("")};
+  Option<int64_t> splits{*this, "splits",
+                         llvm::cl::desc("parts of the KV dimension (default: from the table)"),
+                         llvm::cl::init(0)};
+  Option<std::string> form{*this, "form", llvm::cl::desc("outer or dot (default: from the table)"),
+                           llvm::cl::init("")};
 
   CompileOptions get() const {
     CompileOptions options;

@@ -25,9 +25,12 @@ struct Level {
   ArrayRef<StringLiteral> ops;
 };
 
-constexpr StringLiteral kAttnDialects[] = {"builtin", "func", "attn", "arith", "math", "linalg", "tensor"};
-constexpr StringLiteral kTileDialects[] = {"builtin", "func", "tile", "arith", "math", "linalg", "memref"};
-constexpr StringLiteral kHostDialects[] = {"builtin", "func", "scf", "vector", "memref", "arith", "math", "linalg"};
+constexpr StringLiteral kAttnDialects[] = {"builtin", "func",   "attn",  "arith",
+                                           "math",    "linalg", "tensor"};
+constexpr StringLiteral kTileDialects[] = {"builtin", "func",   "tile",  "arith",
+                                           "math",    "linalg", "memref"};
+constexpr StringLiteral kHostDialects[] = {"builtin", "func",  "scf",  "vector",
+                                           "memref",  "arith", "math", "linalg"};
 constexpr StringLiteral kLLVMDialects[] = {"builtin", "llvm"};
 constexpr StringLiteral kPlan[] = {"tile.plan"};
 
@@ -64,7 +67,8 @@ struct VerifyLevel : pagefold::impl::VerifyLevelBase<VerifyLevel> {
       StringRef dialect = op->getName().getDialectNamespace(), name = op->getName().getStringRef();
       if (llvm::is_contained(found->dialects, dialect) || llvm::is_contained(found->ops, name))
         return;
-      op->emitOpError("is not part of level ") << level << ": " << removedBy(dialect) << " should have removed it";
+      op->emitOpError("is not part of level ")
+          << level << ": " << removedBy(dialect) << " should have removed it";
       failed = true;
     });
     if (failed)

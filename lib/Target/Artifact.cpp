@@ -12,8 +12,12 @@
 using namespace mlir;
 using namespace pagefold;
 
-static int64_t number(DictionaryAttr plan, StringRef key) { return plan.getAs<IntegerAttr>(key).getInt(); }
-static StringRef text(DictionaryAttr plan, StringRef key) { return plan.getAs<StringAttr>(key).getValue(); }
+static int64_t number(DictionaryAttr plan, StringRef key) {
+  return plan.getAs<IntegerAttr>(key).getInt();
+}
+static StringRef text(DictionaryAttr plan, StringRef key) {
+  return plan.getAs<StringAttr>(key).getValue();
+}
 
 /// A string is a symbol, or symbol+1.
 static runtime::Extent convertExtent(Attribute attr) {
@@ -39,8 +43,9 @@ static FailureOr<runtime::ArgumentPlan> convertArgument(tile::PlanOp op, Diction
   argument.name = text(entry, "name").str();
   std::optional<runtime::DType> dtype = runtime::dtypeFromName(text(entry, "dtype").str());
   if (!dtype)
-    return op.emitError("argument ") << argument.name << " has an element type that the runtime does not know: "
-                                     << text(entry, "dtype"),
+    return op.emitError("argument ")
+               << argument.name
+               << " has an element type that the runtime does not know: " << text(entry, "dtype"),
            failure();
   argument.dtype = *dtype;
   for (Attribute extent : entry.getAs<ArrayAttr>("shape"))
@@ -72,8 +77,9 @@ static FailureOr<runtime::FunctionPlan> convertFunction(tile::PlanOp op) {
   for (Attribute entry : plan.getAs<ArrayAttr>("kernels")) {
     auto kernel = cast<DictionaryAttr>(entry);
     bool one = text(kernel, "workers") == "one";
-    function.kernels.push_back({text(kernel, "symbol").str(), one ? runtime::KernelPlan::Workers::One
-                                                                  : runtime::KernelPlan::Workers::All});
+    function.kernels.push_back(
+        {text(kernel, "symbol").str(),
+         one ? runtime::KernelPlan::Workers::One : runtime::KernelPlan::Workers::All});
   }
   return function;
 }

@@ -105,8 +105,9 @@ class Function:
 
     def _allocate(self, dims: _Dims) -> tuple[np.ndarray, ...]:
         shapes = [dims.shape(spec) for spec in self._results]
+        # Zeros, since rows that no request owns are not written: no stale memory in a result.
         return tuple(
-            np.empty(shape, numpy_dtype(spec["dtype"])) for shape, spec in zip(shapes, self._results)
+            np.zeros(shape, numpy_dtype(spec["dtype"])) for shape, spec in zip(shapes, self._results)
         )
 
     def _checked_results(self, results, dims: _Dims) -> list[Tensor]:
@@ -232,7 +233,8 @@ def _fitted(tensor: Tensor, spec: dict) -> Tensor:
         raise ValueError(f"{name}: expects shape [{needed}], got {list(tensor.shape)}")
     if tensor.device[0] != CPU:
         raise ValueError(f"{name}: expects host memory, got DLPack device {tensor.device}")
-    if tensor.shape and tensor.shape[-1] > 1 and tensor.strides[-1] != 1:
+    # numpy gives arrays without elements strides of 0.
+    if tensor.shape and tensor.shape[-1] > 1 and tensor.strides[-1] != 1 and 0 not in tensor.shape:
         raise ValueError(
             f"{name}: expects a contiguous innermost dimension, got strides {list(tensor.strides)}"
         )

@@ -122,7 +122,8 @@ class Graph:
         aliases = self._cache_aliases()
         spell = lambda kind: aliases.get(kind, str(kind))
         arguments = ", ".join(
-            f'%{value.name}: {spell(value.type)} loc("{value.name}")' for value in self.arguments
+            f'%{value.name}: {spell(value.type)} {{pagefold.name = "{value.name}"}}'
+            for value in self.arguments
         )
         results = ", ".join(spell(value.type) for value in self.results)
         operands = ", ".join(f"%{value.name}" for value in self.results)

@@ -56,6 +56,8 @@ class Config:
     tokens: int | None = 512
     kv_tile: int | None = None
     splits: int | None = None
+    online_softmax: bool = True
+    fuse: bool = True
 
     @property
     def dim_of_values(self) -> int:
@@ -110,7 +112,8 @@ class Config:
 
     @functools.cache
     def compiled(self) -> pf.Module:
-        return pf.compile(self.graph(), kv_tile=self.kv_tile, splits=self.splits)
+        options = {name: getattr(self, name) for name in ("kv_tile", "splits", "online_softmax", "fuse")}
+        return pf.compile(self.graph(), **options)
 
 
 def offsets(lens) -> np.ndarray:

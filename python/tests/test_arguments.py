@@ -324,3 +324,9 @@ def test_scalars_are_numbers():
     assert np.abs(got - expected.out).max() < 1e-5
     with pytest.raises(ValueError, match="size: expects an integer of 32 bits, got 1.5"):
         module(**arguments, cap=2.0, size=1.5)
+
+
+def test_rows_of_no_request_hold_no_stale_memory(call):
+    config, batch, arguments = call
+    out, lse = config.compiled()(**{**arguments, "rows": np.array([0, 1, 2], np.int32)})
+    assert (out[2:] == 0).all() and (lse[2:] == 0).all()

@@ -41,10 +41,10 @@ def decode_graph() -> pf.Graph:
 
 GOLDEN = """\
 !cache = !attn.paged_kv<8 heads, 128 x 128, bf16, page 16>
-func.func @layer(%q: tensor<?x32x128xbf16> loc("q"), %k: tensor<?x8x128xbf16> loc("k"), \
-%v: tensor<?x8x128xbf16> loc("v"), %rows: tensor<?xi32> loc("rows"), %cache: !cache loc("cache"), \
-%cos: tensor<?x64xf32> loc("cos"), %sin: tensor<?x64xf32> loc("sin"), %slopes: tensor<32xf32> loc("slopes"), \
-%sinks: tensor<32xf32> loc("sinks"), %sizes: tensor<?xi32> loc("sizes")) \
+func.func @layer(%q: tensor<?x32x128xbf16> {pagefold.name = "q"}, %k: tensor<?x8x128xbf16> {pagefold.name = "k"}, \
+%v: tensor<?x8x128xbf16> {pagefold.name = "v"}, %rows: tensor<?xi32> {pagefold.name = "rows"}, %cache: !cache {pagefold.name = "cache"}, \
+%cos: tensor<?x64xf32> {pagefold.name = "cos"}, %sin: tensor<?x64xf32> {pagefold.name = "sin"}, %slopes: tensor<32xf32> {pagefold.name = "slopes"}, \
+%sinks: tensor<32xf32> {pagefold.name = "sinks"}, %sizes: tensor<?xi32> {pagefold.name = "sizes"}) \
 -> (tensor<?x32x128xbf16>, tensor<?x32xf32>)
     attributes {attn.bounds = #attn.bounds<batch 16, q_len 1, kv_len 8192>} {
   %q_rope = attn.rope %q, %cos, %sin rows(%rows) of %cache half_split \

@@ -2,6 +2,7 @@
 #
 # Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import pagefold as pf
 
 PACKAGE = Path(pf.__file__).resolve().parents[1]
+LIBRARY = {name: value for name, value in os.environ.items() if name == "PAGEFOLD_LIBRARY_DIR"}
 
 
 def python(code: str, **environment) -> str:
@@ -18,7 +20,7 @@ def python(code: str, **environment) -> str:
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        env={"PYTHONPATH": str(PACKAGE), "CUDA_VISIBLE_DEVICES": "", **environment},
+        env={"PYTHONPATH": str(PACKAGE), "CUDA_VISIBLE_DEVICES": "", **LIBRARY, **environment},
     )
     assert ran.returncode == 0, ran.stderr
     return ran.stdout

@@ -206,7 +206,8 @@ def test_A14_every_query_head_reads_its_own_kv_head(heads, kv_heads, q_len):
         value[:] = np.arange(1, kv_heads + 1, dtype=np.float32)[:, None]
     out, _ = run(config, batch)
     head_code = np.arange(heads) // (heads // kv_heads) + 1
-    assert np.abs(out - head_code[:, None]).max() <= 2e-6 * kv_heads
+    # Sums of f32 weights, in whatever order: exact but for their rounding.
+    assert np.abs(out / head_code[:, None] - 1).max() <= 1e-6 * np.sqrt(2049)
 
 
 @pytest.mark.parametrize("page", [1, 2, 3, 19, 256, 512])
@@ -352,7 +353,7 @@ def test_A22_slots_past_the_length_do_not_count(q_len, page):
         value[:] = 1
     cache = paged(batch, config, seeded("p"), fill=0.0) if page else None
     out, lse = run(config, batch, cache=cache)
-    assert np.abs(out - 1).max() <= 1e-6
+    assert (out == 1).all()
     assert np.abs(lse - np.log(np.repeat(kv_lens, q_len))[:, None]).max() <= 1e-5
 
 
@@ -376,7 +377,7 @@ def test_A26_the_soft_cap_comes_before_the_mask():
     batch = random_batch(seeded("A26"), config, [1], [64])
     batch.q[:], batch.keys[0][:] = -5.0, config.dim**-0.5  # scaled score -5
     out, lse = run_and_check(config, batch)
-    assert np.abs(out[0, 0] - batch.values[0][-1, 0]).max() <= 1e-6
+    assert np.array_equal(out[0, 0], batch.values[0][-1, 0])
     assert abs(lse[0, 0] - math.tanh(-5.0)) <= 1e-3
 
 

@@ -21,10 +21,11 @@ namespace pagefold {
 /// The argument attribute that holds an argument's name: the launch plan and its errors use it.
 inline constexpr llvm::StringLiteral kNameAttr = "pagefold.name";
 
-/// Parses the manager's main buffer, MLIR text or bytecode. The arguments of functions get their names in
-/// the source (`%lens` is `lens`) as `pagefold.name`, unless they have one. Null after an error, which
-/// goes to the context's diagnostics.
-mlir::OwningOpRef<mlir::ModuleOp> parseGraph(const std::shared_ptr<llvm::SourceMgr> &source, mlir::MLIRContext *context);
+/// Parses the manager's main buffer, MLIR text or bytecode. The arguments of functions get their
+/// names in the source (`%lens` is `lens`) as `pagefold.name`, unless they have one. Null after an
+/// error, which goes to the context's diagnostics.
+mlir::OwningOpRef<mlir::ModuleOp> parseGraph(const std::shared_ptr<llvm::SourceMgr> &source,
+                                             mlir::MLIRContext *context);
 
 } // namespace pagefold
 

@@ -6,13 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 //   stage  passes                                                        then holds (verify pass)
-//   attn   attn-fuse, canonicalize                                       level 1, small ops in their regions
-//   tile   attn-to-tile, tile-online-softmax, tile-select-schedule,
+//   attn   attn-fuse, canonicalize                                       level 1, small ops in
+//   their regions tile   attn-to-tile, tile-online-softmax, tile-select-schedule,
 //          tile-visit-lists, tile-split-kv                               no tensor, no attn op
 //   host   tile-to-host, canonicalize, cse                               no tile op but tile.plan
-//   llvm   host-expand-math, upstream's conversions, host-frame-entry    the llvm dialect and tile.plan
+//   llvm   host-expand-math, upstream's conversions, host-frame-entry    the llvm dialect and
+//   tile.plan
 //
-// A stage's output can be printed, and fed back in: compileStages starts and stops where it is told.
+// A stage's output can be printed, and fed back in: compileStages starts and stops where it is
+// told.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +38,8 @@ struct CompileOptions {
   std::string form;
 };
 
-/// Reads the JSON of pagefold-c/Compiler.h. An unknown key or a wrong type is an error with a sentence.
+/// Reads the JSON of pagefold-c/Compiler.h. An unknown key or a wrong type is an error with a
+/// sentence.
 mlir::FailureOr<CompileOptions> parseCompileOptions(llvm::StringRef json, std::string &error);
 
 enum class Stage { Attn, Tile, Host, LLVM };
@@ -47,11 +50,13 @@ std::optional<Stage> stageFromName(llvm::StringRef name);
 void buildStage(mlir::OpPassManager &manager, Stage stage, const CompileOptions &options);
 
 /// Runs the stages first..last. `dumpDirectory`, when not empty, receives one file for each stage.
-mlir::LogicalResult compileStages(mlir::ModuleOp module, Stage first, Stage last, const CompileOptions &options,
+mlir::LogicalResult compileStages(mlir::ModuleOp module, Stage first, Stage last,
+                                  const CompileOptions &options,
                                   llvm::StringRef dumpDirectory = {});
 
 /// All stages, then the artifact's bytes. Errors are diagnostics of the module's context.
-mlir::FailureOr<std::string> compileToArtifact(mlir::ModuleOp module, const CompileOptions &options);
+mlir::FailureOr<std::string> compileToArtifact(mlir::ModuleOp module,
+                                               const CompileOptions &options);
 
 /// Names the pipelines pagefold-attn, pagefold-tile, pagefold-host, pagefold-llvm.
 void registerPagefoldPipelines();

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The launch plan is held in the IR (tile.plan) until the last step. Here it becomes the runtime's
-// Plan and, with the code, an artifact: the bytes that the runtime loads, in this process or another.
+// Plan and, with the code, an artifact: the bytes that the runtime loads, in this process or
+// another.
 //
 //===----------------------------------------------------------------------===//
 

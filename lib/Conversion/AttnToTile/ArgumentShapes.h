@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The launch plan says which dynamic sizes must agree: every [tokens, ...] argument has the same
-// tokens, row offsets have batch + 1 entries, and so on. What a size means follows from the ops that
-// use the argument.
+// tokens, row offsets have batch + 1 entries, and so on. What a size means follows from the ops
+// that use the argument.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +20,12 @@
 
 namespace pagefold {
 
-/// One attribute for each dim: an i64 where static, else a string (a symbol, or symbol+1), else unit.
+/// One attribute for each dim: an i64 where static, else a string (a symbol, or symbol+1), else
+/// unit.
 mlir::ArrayAttr describeShape(mlir::Value tensor, llvm::StringRef name);
 
-/// As above for a type all of whose dynamic dims are unknown but the first, which has `tokens` rows.
+/// As above for a type all of whose dynamic dims are unknown but the first, which has `tokens`
+/// rows.
 mlir::ArrayAttr describeTokens(mlir::RankedTensorType type);
 
 } // namespace pagefold

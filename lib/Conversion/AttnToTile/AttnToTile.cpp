@@ -42,7 +42,9 @@ MemRefType bufferType(RankedTensorType tensor, bool dense) {
   return MemRefType::get(tensor.getShape(), tensor.getElementType(), layout);
 }
 
-bool isReshape(Operation *op) { return isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op); }
+bool isReshape(Operation *op) {
+  return isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);
+}
 
 /// A reshape needs dense strides of what it reads.
 bool isReshaped(Value value) {
@@ -63,8 +65,10 @@ public:
 
 private:
   // Signature.
-  void addArgument(Type type, StringRef name, ArrayAttr shape, StringRef access, bool dense = false);
-  void addTensorArgument(Value value, RankedTensorType type, StringRef name, ArrayAttr shape, StringRef access);
+  void addArgument(Type type, StringRef name, ArrayAttr shape, StringRef access,
+                   bool dense = false);
+  void addTensorArgument(Value value, RankedTensorType type, StringRef name, ArrayAttr shape,
+                         StringRef access);
   void addCacheArgument(attn::PagedKVType type, StringRef name);
   LogicalResult buildSignature();
   LogicalResult bindArguments();
@@ -92,11 +96,11 @@ private:
   OpBuilder builder;
   attn::BoundsAttr bounds;
   SmallVector<Argument> arguments;
-  DenseMap<Value, Value> values;                     // tensor -> buffer, cache -> kv, scalar -> scalar
-  DenseMap<std::pair<Value, Value>, Value> batches;  // (rows, kv) -> batch
-  DenseMap<Value, Value> rowsOfBatch;                // batch -> rows, to compare
-  SmallVector<Value> ropeTables;                     // those whose positions follow a cache
-  Value tokens;                                      // a buffer whose dim 0 counts the tokens
+  DenseMap<Value, Value> values; // tensor -> buffer, cache -> kv, scalar -> scalar
+  DenseMap<std::pair<Value, Value>, Value> batches; // (rows, kv) -> batch
+  DenseMap<Value, Value> rowsOfBatch;               // batch -> rows, to compare
+  SmallVector<Value> ropeTables;                    // those whose positions follow a cache
+  Value tokens;                                     // a buffer whose dim 0 counts the tokens
 };
 
 //===----------------------------------------------------------------------===//
@@ -110,12 +114,16 @@ StringRef elementName(Type type) {
       .Case([](Float16Type) { return "f16"; })
       .Case([](BFloat16Type) { return "bf16"; })
       .Case([](IntegerType integer) {
-        return integer.getWidth() == 64 ? "i64" : integer.getWidth() == 8 ? "i8" : integer.getWidth() == 1 ? "bool" : "i32";
+        return integer.getWidth() == 64  ? "i64"
+               : integer.getWidth() == 8 ? "i8"
+               : integer.getWidth() == 1 ? "bool"
+                                         : "i32";
       })
       .Default([](Type) { return "unknown"; });
 }
 
-void FunctionConverter::addArgument(Type type, StringRef name, ArrayAttr shape, StringRef access, bool dense) {
+void FunctionConverter::addArgument(Type type, StringRef name, ArrayAttr shape, StringRef access,
+                                    bool dense) {
   auto memref = dyn_cast<MemRefType>(type);
   NamedAttrList entry;
   entry.set("name", builder.getStringAttr(name));
@@ -129,27 +137,31 @@ void FunctionConverter::addArgument(Type type, StringRef name, ArrayAttr shape, 
   arguments.push_back({type, entry.getDictionary(builder.getContext())});
 }
 
-void FunctionConverter::addTensorArgument(Value value, RankedTensorType type, StringRef name, ArrayAttr shape,
-                                          StringRef access) {
+void FunctionConverter::addTensorArgument(Value value, RankedTensorType type, StringRef name,
+                                          ArrayAttr shape, StringRef access) {
   bool dense = isReshaped(value);
   addArgument(bufferType(type, dense), name, shape, access, dense);
 }
 
 void FunctionConverter::addCacheArgument(attn::PagedKVType type, StringRef name) {
   auto part = [&](StringRef suffix) { return (name + "." + suffix).str(); };
-  auto add = [&](StringRef suffix, ArrayRef<int64_t> shape, Type element, ArrayAttr names, StringRef access) {
-    addArgument(bufferType(RankedTensorType::get(shape, element), false), part(suffix), names, access);
+  auto add = [&](StringRef suffix, ArrayRef<int64_t> shape, Type element, ArrayAttr names,
+                 StringRef access) {
+    addArgument(bufferType(RankedTensorType::get(shape, element), false), part(suffix), names,
+                access);
   };
   auto names = [&](ArrayRef<Attribute> dims) { return builder.getArrayAttr(dims); };
   auto word = [&](const Twine &text) -> Attribute { return builder.getStringAttr(text); };
   auto number = [&](int64_t value) -> Attribute { return builder.getI64IntegerAttr(value); };
   constexpr int64_t any = ShapedType::kDynamic;
-  Attribute pages = word(part("pages")), page = number(type.getPageSize()), heads = number(type.getHeads());
+  Attribute pages = word(part("pages")), page = number(type.getPageSize()),
+            heads = number(type.getHeads());
   add("k_pages", {any, type.getPageSize(), type.getHeads(), type.getKDim()}, type.getElementType(),
       names({pages, page, heads, number(type.getKDim())}), "readwrite");
   add("v_pages", {any, type.getPageSize(), type.getHeads(), type.getVDim()}, type.getElementType(),
       names({pages, page, heads, number(type.getVDim())}), "readwrite");
-  add("table", {any, any}, builder.getI32Type(), names({word("batch"), word(part("width"))}), "read");
+  add("table", {any, any}, builder.getI32Type(), names({word("batch"), word(part("width"))}),
+      "read");
   add("lens", {any}, builder.getI32Type(), names({word("batch")}), "read");
 }
 
@@ -169,12 +181,13 @@ LogicalResult FunctionConverter::buildSignature() {
     if (auto cache = dyn_cast<attn::PagedKVType>(type))
       addCacheArgument(cache, name);
     else if (auto tensor = dyn_cast<RankedTensorType>(type))
-      addTensorArgument(arg, tensor, name, describeShape(arg, name), isWritten(arg) ? "readwrite" : "read");
+      addTensorArgument(arg, tensor, name, describeShape(arg, name),
+                        isWritten(arg) ? "readwrite" : "read");
     else if (type.isF32() || type.isInteger(32))
       addArgument(type, name, builder.getArrayAttr({}), "read");
     else
-      return source.emitError() << "expects arguments to be tensors, caches, f32 or i32, got " << type
-                                << " for argument " << arg.getArgNumber();
+      return source.emitError() << "expects arguments to be tensors, caches, f32 or i32, got "
+                                << type << " for argument " << arg.getArgNumber();
   }
   auto ret = cast<func::ReturnOp>(source.front().getTerminator());
   for (auto [i, value] : llvm::enumerate(ret.getOperands())) {
@@ -182,8 +195,10 @@ LogicalResult FunctionConverter::buildSignature() {
       continue; // written in place
     auto tensor = dyn_cast<RankedTensorType>(value.getType());
     if (!tensor || isa<BlockArgument>(value))
-      return ret.emitError() << "expects result " << i << " to be a tensor that the function computes, got "
-                             << value.getType() << (isa<BlockArgument>(value) ? " (an argument)" : "");
+      return ret.emitError() << "expects result " << i
+                             << " to be a tensor that the function computes, got "
+                             << value.getType()
+                             << (isa<BlockArgument>(value) ? " (an argument)" : "");
     addTensorArgument(value, tensor, "out" + std::to_string(i), describeTokens(tensor), "write");
   }
   return success();
@@ -199,10 +214,11 @@ LogicalResult FunctionConverter::bindArguments() {
       values[arg] = block.getArgument(next++);
       continue;
     }
-    auto type = tile::KVType::get(builder.getContext(), cache.getHeads(), cache.getKDim(), cache.getVDim(),
-                                  cache.getElementType(), cache.getPageSize());
-    values[arg] = tile::PagedOp::create(builder, loc, type, block.getArgument(next), block.getArgument(next + 1),
-                                        block.getArgument(next + 2), Value(), block.getArgument(next + 3));
+    auto type = tile::KVType::get(builder.getContext(), cache.getHeads(), cache.getKDim(),
+                                  cache.getVDim(), cache.getElementType(), cache.getPageSize());
+    values[arg] = tile::PagedOp::create(builder, loc, type, block.getArgument(next),
+                                        block.getArgument(next + 1), block.getArgument(next + 2),
+                                        Value(), block.getArgument(next + 3));
     next += 4;
   }
   for (auto [argument, value] : llvm::zip(arguments, block.getArguments()))
@@ -254,7 +270,8 @@ Value FunctionConverter::lookup(Value value) {
   return {};
 }
 
-/// The inverse of the reshape that makes `reshaped`, on its buffer: where its source is to be written.
+/// The inverse of the reshape that makes `reshaped`, on its buffer: where its source is to be
+/// written.
 Value inverseReshape(OpBuilder &builder, Operation *reshape, Value buffer) {
   Location loc = reshape->getLoc();
   auto source = cast<RankedTensorType>(reshape->getOperand(0).getType());
@@ -265,10 +282,12 @@ Value inverseReshape(OpBuilder &builder, Operation *reshape, Value buffer) {
       shape.push_back(ShapedType::isDynamic(extent)
                           ? OpFoldResult(memref::DimOp::create(builder, loc, buffer, 0).getResult())
                           : OpFoldResult(builder.getIndexAttr(extent)));
-    return memref::ExpandShapeOp::create(builder, loc, type, buffer, collapse.getReassociationIndices(), shape);
+    return memref::ExpandShapeOp::create(builder, loc, type, buffer,
+                                         collapse.getReassociationIndices(), shape);
   }
   auto expand = cast<tensor::ExpandShapeOp>(reshape);
-  return memref::CollapseShapeOp::create(builder, loc, type, buffer, expand.getReassociationIndices());
+  return memref::CollapseShapeOp::create(builder, loc, type, buffer,
+                                         expand.getReassociationIndices());
 }
 
 /// A buffer in the workspace: dim 0 counts the tokens, the others are static.
@@ -286,8 +305,9 @@ Value FunctionConverter::placeFor(Value tensor) {
       return {};
     }
   }
-  return tile::WorkspaceOp::create(builder, tensor.getLoc(), MemRefType::get(type.getShape(), type.getElementType()),
-                                   dims, builder.getI64IntegerAttr(bytes));
+  return tile::WorkspaceOp::create(builder, tensor.getLoc(),
+                                   MemRefType::get(type.getShape(), type.getElementType()), dims,
+                                   builder.getI64IntegerAttr(bytes));
 }
 
 Value FunctionConverter::destination(Value tensor) {
@@ -300,7 +320,8 @@ Value FunctionConverter::destination(Value tensor) {
   if (place)
     values[tensor] = place;
   else
-    emitError(tensor.getLoc()) << "expects intermediate tensors to be [tokens, ...] with static extents but the first, got "
+    emitError(tensor.getLoc()) << "expects intermediate tensors to be [tokens, ...] with static "
+                                  "extents but the first, got "
                                << tensor.getType();
   return place;
 }
@@ -312,8 +333,9 @@ Value FunctionConverter::batchOf(Value rows, Value kv, Value tokensOfBatch) {
     for (Value table : ropeTables)
       if (Value buffer = lookup(table))
         tables.push_back(buffer);
-    batch = tile::BatchOp::create(builder, source.getLoc(), tile::BatchType::get(builder.getContext()), rows, kv,
-                                  tokensOfBatch, tables);
+    batch =
+        tile::BatchOp::create(builder, source.getLoc(), tile::BatchType::get(builder.getContext()),
+                              rows, kv, tokensOfBatch, tables);
     rowsOfBatch[batch] = rows;
   }
   return batch;
@@ -331,16 +353,20 @@ LogicalResult FunctionConverter::convert(attn::CacheOp op) {
       return buffer;
     // hnd: the same memory with page and head exchanged.
     auto type = cast<MemRefType>(buffer.getType());
-    SmallVector<int64_t> shape{type.getDimSize(0), type.getDimSize(2), type.getDimSize(1), type.getDimSize(3)};
+    SmallVector<int64_t> shape{type.getDimSize(0), type.getDimSize(2), type.getDimSize(1),
+                               type.getDimSize(3)};
     auto permuted = bufferType(RankedTensorType::get(shape, type.getElementType()), false);
-    AffineMap map = AffineMap::getPermutationMap(ArrayRef<unsigned>{0, 2, 1, 3}, builder.getContext());
-    return Value(memref::TransposeOp::create(builder, op.getLoc(), permuted, buffer, AffineMapAttr::get(map)));
+    AffineMap map =
+        AffineMap::getPermutationMap(ArrayRef<unsigned>{0, 2, 1, 3}, builder.getContext());
+    return Value(memref::TransposeOp::create(builder, op.getLoc(), permuted, buffer,
+                                             AffineMapAttr::get(map)));
   };
-  auto type = tile::KVType::get(builder.getContext(), cache.getHeads(), cache.getKDim(), cache.getVDim(),
-                                cache.getElementType(), cache.getPageSize());
+  auto type = tile::KVType::get(builder.getContext(), cache.getHeads(), cache.getKDim(),
+                                cache.getVDim(), cache.getElementType(), cache.getPageSize());
   Value starts = op.getStarts() ? lookup(op.getStarts()) : Value();
-  values[op.getCache()] = tile::PagedOp::create(builder, op.getLoc(), type, pages(op.getKPages()), pages(op.getVPages()),
-                                                lookup(op.getTable()), starts, lookup(op.getLens()));
+  values[op.getCache()] = tile::PagedOp::create(builder, op.getLoc(), type, pages(op.getKPages()),
+                                                pages(op.getVPages()), lookup(op.getTable()),
+                                                starts, lookup(op.getLens()));
   return success();
 }
 
@@ -357,10 +383,10 @@ LogicalResult FunctionConverter::convert(attn::AppendOp op) {
   auto append = tile::AppendOp::create(builder, op.getLoc(), key, value, kv, batch);
   auto find = [&](Value v) { return lookup(v); };
   auto same = [&](Value r, Value cache) { return lookup(r) == rows && lookup(cache) == kv; };
-  if (failed(convertPrologue(op.getKeyPrologue(), op.getKeyCaptures(), find, append.getKeyBody(), rowTile(key), same,
-                             op.getLoc())) ||
-      failed(convertPrologue(op.getValuePrologue(), op.getValueCaptures(), find, append.getValueBody(), rowTile(value),
-                             same, op.getLoc())))
+  if (failed(convertPrologue(op.getKeyPrologue(), op.getKeyCaptures(), find, append.getKeyBody(),
+                             rowTile(key), same, op.getLoc())) ||
+      failed(convertPrologue(op.getValuePrologue(), op.getValueCaptures(), find,
+                             append.getValueBody(), rowTile(value), same, op.getLoc())))
     return failure();
   values[op.getResult()] = kv;
   return success();
@@ -369,18 +395,22 @@ LogicalResult FunctionConverter::convert(attn::AppendOp op) {
 Value FunctionConverter::keysAndValues(attn::AttentionOp op) {
   if (op.getCache())
     return lookup(op.getCache());
-  auto type = tile::KVType::get(builder.getContext(), op.getKVHeads(), op.getKDim(), op.getVDim(), op.getKVElementType(), 0);
-  return tile::DenseOp::create(builder, op.getLoc(), type, lookup(op.getKey()), lookup(op.getValue()),
-                               lookup(op.getKvRows()));
+  auto type = tile::KVType::get(builder.getContext(), op.getKVHeads(), op.getKDim(), op.getVDim(),
+                                op.getKVElementType(), 0);
+  return tile::DenseOp::create(builder, op.getLoc(), type, lookup(op.getKey()),
+                               lookup(op.getValue()), lookup(op.getKvRows()));
 }
 
 /// scores = contract(q, k); weights = softmax(map(scores)); acc = weights x v; finish.
-void FunctionConverter::buildStandardForm(attn::AttentionOp op, tile::SpaceOp space, Value kv, Value mask) {
+void FunctionConverter::buildStandardForm(attn::AttentionOp op, tile::SpaceOp space, Value kv,
+                                          Value mask) {
   MLIRContext *context = builder.getContext();
   Location loc = op.getLoc();
   Value item = space.getItem(), none;
   Type f32 = builder.getF32Type();
-  auto tileOf = [&](int64_t rows, int64_t cols) { return tile::TileType::get(context, {rows, cols}, f32); };
+  auto tileOf = [&](int64_t rows, int64_t cols) {
+    return tile::TileType::get(context, {rows, cols}, f32);
+  };
   constexpr int64_t q = tile::TileType::Q, all = tile::TileType::All;
   Value query = space.getBody().front().back().getResult(0);
   Value keys = tile::LoadKOp::create(builder, loc, tileOf(all, op.getKDim()), kv, item, none);
@@ -388,16 +418,19 @@ void FunctionConverter::buildStandardForm(attn::AttentionOp op, tile::SpaceOp sp
   auto map = tile::MapOp::create(builder, loc, scores.getType(), scores, item, none, mask, none);
   tile::addScalarBlock(map.getBody(), tile::kScoreArgs, loc);
   auto find = [&](Value v) { return lookup(v); };
-  convertScalarRegion(op.getScore(), op.getScoreCaptures(), find, map.getBody(), {{1, 2, 3, 4}, 5, 6}, loc);
+  convertScalarRegion(op.getScore(), op.getScoreCaptures(), find, map.getBody(),
+                      {{1, 2, 3, 4}, 5, 6}, loc);
   auto state = tile::StateType::get(context, op.getVDim());
   auto softmax = tile::SoftmaxOp::create(builder, loc, scores.getType(), state, map.getResult());
   Value loaded = tile::LoadVOp::create(builder, loc, tileOf(all, op.getVDim()), kv, item, none);
-  Value acc = tile::AccumulateOp::create(builder, loc, state, softmax.getWeights(), loaded, softmax.getState());
+  Value acc = tile::AccumulateOp::create(builder, loc, state, softmax.getWeights(), loaded,
+                                         softmax.getState());
   Value lse = op.getLse() ? destination(op.getLse()) : none;
   Value sinks = op.getSinks() ? lookup(op.getSinks()) : none;
   auto finish = tile::FinishOp::create(builder, loc, acc, item, lookup(op.getResult()), lse, sinks);
   tile::addScalarBlock(finish.getBody(), tile::kEpilogueArgs, loc);
-  convertScalarRegion(op.getEpilogue(), op.getEpilogueCaptures(), find, finish.getBody(), {{1, 2, 3}, 4, 5}, loc);
+  convertScalarRegion(op.getEpilogue(), op.getEpilogueCaptures(), find, finish.getBody(),
+                      {{1, 2, 3}, 4, 5}, loc);
 }
 
 LogicalResult FunctionConverter::convert(attn::AttentionOp op) {
@@ -411,24 +444,27 @@ LogicalResult FunctionConverter::convert(attn::AttentionOp op) {
   SmallVector<Value> rowValues(llvm::map_range(op.getRowValues(), find));
   Value bits = op.getBitmap() ? lookup(op.getBitmap()) : Value();
   Value starts = op.getBitmap() ? lookup(op.getBitmapStarts()) : Value();
-  Value mask = tile::MaskOp::create(builder, loc, tile::MaskType::get(builder.getContext()), op.getMaskAttr(), symbols,
-                                    rowValues, bits, starts);
+  Value mask = tile::MaskOp::create(builder, loc, tile::MaskType::get(builder.getContext()),
+                                    op.getMaskAttr(), symbols, rowValues, bits, starts);
   // Everything that the regions capture is found before the space is entered.
-  for (ValueRange captures : {ValueRange(op.getScoreCaptures()), ValueRange(op.getEpilogueCaptures()),
-                              ValueRange(op.getQueryCaptures())})
+  for (ValueRange captures :
+       {ValueRange(op.getScoreCaptures()), ValueRange(op.getEpilogueCaptures()),
+        ValueRange(op.getQueryCaptures())})
     for (Value capture : captures)
       lookup(capture);
   if (op.getSinks())
     lookup(op.getSinks());
-  auto space = tile::SpaceOp::create(builder, loc, batch, kv, builder.getI64IntegerAttr(op.getGroup()),
-                                     tile::ScheduleAttr());
+  auto space = tile::SpaceOp::create(
+      builder, loc, batch, kv, builder.getI64IntegerAttr(op.getGroup()), tile::ScheduleAttr());
   Block &block = space.getBody().emplaceBlock();
   block.addArgument(tile::ItemType::get(builder.getContext()), loc);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(&block);
-  auto load = tile::LoadQOp::create(builder, loc, rowTile(query), query, space.getItem(), op.getScaleAttr());
+  auto load = tile::LoadQOp::create(builder, loc, rowTile(query), query, space.getItem(),
+                                    op.getScaleAttr());
   auto same = [&](Value r, Value cache) { return lookup(r) == rows && lookup(cache) == kv; };
-  if (failed(convertPrologue(op.getQueryPrologue(), op.getQueryCaptures(), find, load.getBody(), rowTile(query), same, loc)))
+  if (failed(convertPrologue(op.getQueryPrologue(), op.getQueryCaptures(), find, load.getBody(),
+                             rowTile(query), same, loc)))
     return failure();
   buildStandardForm(op, space, kv, mask);
   return success();
@@ -438,8 +474,8 @@ LogicalResult FunctionConverter::convert(attn::MergeOp op) {
   Value out = destination(op.getResult()), lse = destination(op.getLse());
   if (!out || !lse)
     return failure();
-  tile::MergeOp::create(builder, op.getLoc(), lookup(op.getOutA()), lookup(op.getLseA()), lookup(op.getOutB()),
-                        lookup(op.getLseB()), out, lse);
+  tile::MergeOp::create(builder, op.getLoc(), lookup(op.getOutA()), lookup(op.getLseA()),
+                        lookup(op.getOutB()), lookup(op.getLseB()), out, lse);
   return success();
 }
 
@@ -459,7 +495,8 @@ LogicalResult FunctionConverter::convertRows(Operation *op) {
   block.addArgument(rowTile(input), op->getLoc());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(&block);
-  Value result = convertRowOp(builder, op, block.getArgument(0), [&](Value v) { return lookup(v); });
+  Value result =
+      convertRowOp(builder, op, block.getArgument(0), [&](Value v) { return lookup(v); });
   if (!result)
     return failure();
   tile::YieldOp::create(builder, op->getLoc(), result);
@@ -475,8 +512,9 @@ LogicalResult FunctionConverter::convertGeneric(linalg::GenericOp op) {
   SmallVector<Value> inputs;
   for (Value input : op.getInputs())
     inputs.push_back(lookup(input));
-  auto generic = linalg::GenericOp::create(builder, op.getLoc(), TypeRange(), inputs, ValueRange(output),
-                                           op.getIndexingMapsArray(), op.getIteratorTypesArray());
+  auto generic =
+      linalg::GenericOp::create(builder, op.getLoc(), TypeRange(), inputs, ValueRange(output),
+                                op.getIndexingMapsArray(), op.getIteratorTypesArray());
   IRMapping mapping;
   op.getRegion().cloneInto(&generic.getRegion(), mapping);
   return success();
@@ -489,42 +527,48 @@ LogicalResult FunctionConverter::convertReshape(Operation *op) {
   MemRefType type = MemRefType::get(result.getShape(), result.getElementType());
   Value input = lookup(op->getOperand(0));
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
-    values[op->getResult(0)] =
-        memref::CollapseShapeOp::create(builder, op->getLoc(), type, input, collapse.getReassociationIndices());
+    values[op->getResult(0)] = memref::CollapseShapeOp::create(builder, op->getLoc(), type, input,
+                                                               collapse.getReassociationIndices());
     return success();
   }
   auto expand = cast<tensor::ExpandShapeOp>(op);
   SmallVector<OpFoldResult> shape;
   for (int64_t extent : result.getShape())
-    shape.push_back(ShapedType::isDynamic(extent)
-                        ? OpFoldResult(memref::DimOp::create(builder, op->getLoc(), input, 0).getResult())
-                        : OpFoldResult(builder.getIndexAttr(extent)));
-  values[op->getResult(0)] =
-      memref::ExpandShapeOp::create(builder, op->getLoc(), type, input, expand.getReassociationIndices(), shape);
+    shape.push_back(
+        ShapedType::isDynamic(extent)
+            ? OpFoldResult(memref::DimOp::create(builder, op->getLoc(), input, 0).getResult())
+            : OpFoldResult(builder.getIndexAttr(extent)));
+  values[op->getResult(0)] = memref::ExpandShapeOp::create(builder, op->getLoc(), type, input,
+                                                           expand.getReassociationIndices(), shape);
   return success();
 }
 
 LogicalResult FunctionConverter::convert(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<attn::CacheOp, attn::AppendOp, attn::AttentionOp, attn::MergeOp>([&](auto typed) { return convert(typed); })
+      .Case<attn::CacheOp, attn::AppendOp, attn::AttentionOp, attn::MergeOp>(
+          [&](auto typed) { return convert(typed); })
       .Case<attn::RopeOp, attn::RmsNormOp>([&](Operation *rows) { return convertRows(rows); })
       .Case([&](linalg::GenericOp generic) { return convertGeneric(generic); })
-      .Case<tensor::CollapseShapeOp, tensor::ExpandShapeOp>([&](Operation *reshape) { return convertReshape(reshape); })
-      .Case<tensor::EmptyOp, tensor::DimOp, arith::ConstantOp>([](Operation *) { return success(); })
+      .Case<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
+          [&](Operation *reshape) { return convertReshape(reshape); })
+      .Case<tensor::EmptyOp, tensor::DimOp, arith::ConstantOp>(
+          [](Operation *) { return success(); })
       .Case([&](func::ReturnOp ret) {
         func::ReturnOp::create(builder, ret.getLoc());
         return success();
       })
       .Default([](Operation *other) {
-        return other->emitOpError("is not part of level 1: expects attn ops, elementwise linalg.generic and reshapes");
+        return other->emitOpError(
+            "is not part of level 1: expects attn ops, elementwise linalg.generic and reshapes");
       });
 }
 
 LogicalResult FunctionConverter::run() {
   bounds = source->getAttrOfType<attn::BoundsAttr>("attn.bounds");
   if (!bounds)
-    return source.emitError("expects the declared maxima as attribute attn.bounds = #attn.bounds<batch .., q_len .., "
-                            "kv_len ..>: they bound grid and workspace");
+    return source.emitError(
+        "expects the declared maxima as attribute attn.bounds = #attn.bounds<batch .., q_len .., "
+        "kv_len ..>: they bound grid and workspace");
   if (!source.getBody().hasOneBlock())
     return source.emitError("expects a body of one block");
   if (failed(buildSignature()))
@@ -536,7 +580,8 @@ LogicalResult FunctionConverter::run() {
     descriptions.push_back(argument.description);
   }
   builder.setInsertionPoint(source);
-  target = func::FuncOp::create(builder, source.getLoc(), source.getName(), builder.getFunctionType(types, {}));
+  target = func::FuncOp::create(builder, source.getLoc(), source.getName(),
+                                builder.getFunctionType(types, {}));
   target->setAttr("attn.bounds", bounds);
   target->setAttr("tile.args", builder.getArrayAttr(descriptions));
   builder.setInsertionPointToStart(target.addEntryBlock());

@@ -37,8 +37,8 @@ static void convertScalarOp(OpBuilder &builder, Operation &op, IRMapping &mappin
   }
 }
 
-void pagefold::convertScalarRegion(Region &source, ValueRange captures, Lookup lookup, Region &target,
-                                   const ScalarArguments &arguments, Location loc) {
+void pagefold::convertScalarRegion(Region &source, ValueRange captures, Lookup lookup,
+                                   Region &target, const ScalarArguments &arguments, Location loc) {
   Block &block = target.front();
   OpBuilder builder = OpBuilder::atBlockEnd(&block);
   if (source.empty()) {
@@ -64,7 +64,8 @@ void pagefold::convertScalarRegion(Region &source, ValueRange captures, Lookup l
 //===----------------------------------------------------------------------===//
 
 /// The value of a generic's operand at (token, head, d): the arguments 1.. of a row map's block.
-static Value readOperand(OpBuilder &builder, Location loc, Value buffer, AffineMap map, Block &block) {
+static Value readOperand(OpBuilder &builder, Location loc, Value buffer, AffineMap map,
+                         Block &block) {
   if (!isa<MemRefType>(buffer.getType()))
     return buffer; // a scalar
   SmallVector<Value> indices;
@@ -72,8 +73,8 @@ static Value readOperand(OpBuilder &builder, Location loc, Value buffer, AffineM
     if (auto dim = dyn_cast<AffineDimExpr>(expr))
       indices.push_back(block.getArgument(1 + dim.getPosition()));
     else
-      indices.push_back(arith::ConstantIntOp::create(
-          builder, loc, builder.getI32Type(), cast<AffineConstantExpr>(expr).getValue()));
+      indices.push_back(arith::ConstantIntOp::create(builder, loc, builder.getI32Type(),
+                                                     cast<AffineConstantExpr>(expr).getValue()));
   }
   Type element = cast<MemRefType>(buffer.getType()).getElementType();
   Type type = isa<FloatType>(element) ? Type(builder.getF32Type()) : Type(builder.getI32Type());
@@ -91,8 +92,8 @@ static Value castFloat(OpBuilder &builder, Location loc, Value value, Type type)
   return arith::ExtFOp::create(builder, loc, type, value);
 }
 
-static Value convertGeneric(OpBuilder &builder, linalg::GenericOp op, Value input, Value inputTensor,
-                            Lookup lookup) {
+static Value convertGeneric(OpBuilder &builder, linalg::GenericOp op, Value input,
+                            Value inputTensor, Lookup lookup) {
   Location loc = op.getLoc();
   DenseMap<Value, Value> buffers; // found before the row map, so that constants stand before it
   for (OpOperand *operand : op.getDpsInputOperands())
@@ -106,7 +107,8 @@ static Value convertGeneric(OpBuilder &builder, linalg::GenericOp op, Value inpu
     BlockArgument arg = op.getMatchingBlockArgument(operand);
     Value read = operand->get() == inputTensor
                      ? Value(block->getArgument(0))
-                     : readOperand(inner, loc, buffers.lookup(operand->get()), op.getMatchingIndexingMap(operand), *block);
+                     : readOperand(inner, loc, buffers.lookup(operand->get()),
+                                   op.getMatchingIndexingMap(operand), *block);
     mapping.map(arg, castFloat(inner, loc, read, arg.getType()));
   }
   for (Operation &inside : op.getBody()->without_terminator())
@@ -128,12 +130,13 @@ static Value rowOperand(Operation *op, const DenseMap<Value, Value> &rows) {
   return {};
 }
 
-static Value convertRowOpOn(OpBuilder &builder, Operation *op, Value input, Value inputTensor, Lookup lookup) {
+static Value convertRowOpOn(OpBuilder &builder, Operation *op, Value input, Value inputTensor,
+                            Lookup lookup) {
   Location loc = op->getLoc();
   if (auto rope = dyn_cast<attn::RopeOp>(op)) {
     Value positions = rope.getPositions() ? lookup(rope.getPositions()) : Value();
-    return tile::RopeOp::create(builder, loc, input.getType(), input, lookup(rope.getCos()), lookup(rope.getSin()),
-                                positions, rope.getPairing());
+    return tile::RopeOp::create(builder, loc, input.getType(), input, lookup(rope.getCos()),
+                                lookup(rope.getSin()), positions, rope.getPairing());
   }
   if (auto norm = dyn_cast<attn::RmsNormOp>(op))
     return tile::RmsNormOp::create(builder, loc, input.getType(), input, lookup(norm.getWeight()),
@@ -148,9 +151,10 @@ Value pagefold::convertRowOp(OpBuilder &builder, Operation *op, Value input, Loo
   return convertRowOpOn(builder, op, input, op->getOperand(0), lookup);
 }
 
-LogicalResult pagefold::convertPrologue(Region &source, ValueRange captures, Lookup lookup, Region &target,
-                                        tile::TileType type,
-                                        llvm::function_ref<bool(Value, Value)> checkPositions, Location loc) {
+LogicalResult pagefold::convertPrologue(Region &source, ValueRange captures, Lookup lookup,
+                                        Region &target, tile::TileType type,
+                                        llvm::function_ref<bool(Value, Value)> checkPositions,
+                                        Location loc) {
   Block &block = target.emplaceBlock();
   block.addArgument(type, loc);
   OpBuilder builder = OpBuilder::atBlockEnd(&block);
@@ -175,12 +179,15 @@ LogicalResult pagefold::convertPrologue(Region &source, ValueRange captures, Loo
     auto rope = dyn_cast<attn::RopeOp>(op);
     if (rope && rope.getRows() &&
         !checkPositions(outside.lookup(rope.getRows()), outside.lookup(rope.getCache())))
-      return rope.emitOpError("expects the rows and the cache lengths of the op that it is part of");
-    Value converted = input ? convertRowOpOn(builder, &op, rows.lookup(input), input, inner) : Value();
+      return rope.emitOpError(
+          "expects the rows and the cache lengths of the op that it is part of");
+    Value converted =
+        input ? convertRowOpOn(builder, &op, rows.lookup(input), input, inner) : Value();
     if (!converted)
       return failure();
     rows[op.getResult(0)] = converted;
   }
-  tile::YieldOp::create(builder, loc, rows.lookup(cast<attn::YieldOp>(from.getTerminator()).getValue()));
+  tile::YieldOp::create(builder, loc,
+                        rows.lookup(cast<attn::YieldOp>(from.getTerminator()).getValue()));
   return success();
 }

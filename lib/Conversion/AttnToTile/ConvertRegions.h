@@ -22,18 +22,22 @@ struct ScalarArguments {
   llvm::SmallVector<unsigned> argument;
   unsigned position, token;
 };
-void convertScalarRegion(mlir::Region &source, mlir::ValueRange captures, Lookup lookup, mlir::Region &target,
-                         const ScalarArguments &arguments, mlir::Location loc);
+void convertScalarRegion(mlir::Region &source, mlir::ValueRange captures, Lookup lookup,
+                         mlir::Region &target, const ScalarArguments &arguments,
+                         mlir::Location loc);
 
-/// Fills `target` from a row-wise prologue; `type` is the tile of rows. `checkPositions` is asked whether
-/// a rope's rows and cache are those of the work it moves into. An absent region becomes the identity.
-mlir::LogicalResult convertPrologue(mlir::Region &source, mlir::ValueRange captures, Lookup lookup,
-                                    mlir::Region &target, tile::TileType type,
-                                    llvm::function_ref<bool(mlir::Value rows, mlir::Value cache)> checkPositions,
-                                    mlir::Location loc);
+/// Fills `target` from a row-wise prologue; `type` is the tile of rows. `checkPositions` is asked
+/// whether a rope's rows and cache are those of the work it moves into. An absent region becomes
+/// the identity.
+mlir::LogicalResult
+convertPrologue(mlir::Region &source, mlir::ValueRange captures, Lookup lookup,
+                mlir::Region &target, tile::TileType type,
+                llvm::function_ref<bool(mlir::Value rows, mlir::Value cache)> checkPositions,
+                mlir::Location loc);
 
 /// Converts one row-wise op on `input`; null after an error.
-mlir::Value convertRowOp(mlir::OpBuilder &builder, mlir::Operation *op, mlir::Value input, Lookup lookup);
+mlir::Value convertRowOp(mlir::OpBuilder &builder, mlir::Operation *op, mlir::Value input,
+                         Lookup lookup);
 
 } // namespace pagefold
 

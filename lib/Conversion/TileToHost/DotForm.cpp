@@ -27,10 +27,13 @@ public:
       : ProductForm(kernel, space, space.getSchedule()->getQTile()),
         query(kernel.scratch({qTile, paddedTo16(kDim)})) {}
 
-  MemRefType scoreType(int64_t keyCount) override { return MemRefType::get({qTile, keyCount}, b.getF32Type()); }
+  MemRefType scoreType(int64_t keyCount) override {
+    return MemRefType::get({qTile, keyCount}, b.getF32Type());
+  }
   Value roundedKeys(Value count) override { return b.mul(b.ceilDivide(count, kLanes), kLanes); }
   void scores(const Item &item, const KVTile &tile, Value buffer) override;
-  void map(const Item &item, const KVTile &tile, Value buffer, Region &region, MaskEmitter *mask) override;
+  void map(const Item &item, const KVTile &tile, Value buffer, Region &region,
+           MaskEmitter *mask) override;
   void softmaxStep(Value keyCount, Value buffer) override;
   void accumulate(const Item &item, const KVTile &tile, Value buffer, bool rescale) override;
 
@@ -38,18 +41,20 @@ private:
   void clearQuery() override { b.fill(query, 0); }
   void storeQueryRow(Value m, Value row, Value scale) override;
   HostBuilder::Values dotProducts(ValueRange key);
-  void accumulateColumns(const Item &item, const KVTile &tile, Value buffer, bool rescale, Value e, int64_t lanes,
-                         int64_t vectors);
-  void forKeys(const Item &item, const KVTile &tile, ValueRange init,
-               llvm::function_ref<HostBuilder::Values(Value n, ValueRange at, ValueRange carried)> body,
-               HostBuilder::Values *results);
+  void accumulateColumns(const Item &item, const KVTile &tile, Value buffer, bool rescale, Value e,
+                         int64_t lanes, int64_t vectors);
+  void
+  forKeys(const Item &item, const KVTile &tile, ValueRange init,
+          llvm::function_ref<HostBuilder::Values(Value n, ValueRange at, ValueRange carried)> body,
+          HostBuilder::Values *results);
 
   Value query;
 };
 
 void DotForm::storeQueryRow(Value m, Value row, Value scale) {
   b.forVectors(kDim, [&](Value offset, int64_t lanes) {
-    b.storeVector(b.fmul(b.loadVector(row, {offset}, lanes), b.splat(scale, lanes)), query, {m, offset});
+    b.storeVector(b.fmul(b.loadVector(row, {offset}, lanes), b.splat(scale, lanes)), query,
+                  {m, offset});
   });
 }
 
@@ -57,10 +62,11 @@ void DotForm::storeQueryRow(Value m, Value row, Value scale) {
 void DotForm::forKeys(const Item &item, const KVTile &tile, ValueRange init,
                       llvm::function_ref<HostBuilder::Values(Value, ValueRange, ValueRange)> body,
                       HostBuilder::Values *results) {
-  HostBuilder::Values ends = b.loop(b.index(0), tile.keys, 1, init, [&](Value n, ValueRange carried) {
-    HostBuilder::Values at = kv.locate(item.request.number, b.add(tile.firstKey, n), item.head);
-    return body(n, at, carried);
-  });
+  HostBuilder::Values ends =
+      b.loop(b.index(0), tile.keys, 1, init, [&](Value n, ValueRange carried) {
+        HostBuilder::Values at = kv.locate(item.request.number, b.add(tile.firstKey, n), item.head);
+        return body(n, at, carried);
+      });
   if (results)
     *results = ends;
 }
@@ -83,7 +89,8 @@ HostBuilder::Values DotForm::dotProducts(ValueRange key) {
                   [&](Value d, ValueRange carried) { return step(d, kLanes, carried); });
   HostBuilder::Values products;
   for (Value sum : sums)
-    products.push_back(whole ? Value(vector::ReductionOp::create(b, vector::CombiningKind::ADD, sum)) : b.f32(0));
+    products.push_back(
+        whole ? Value(vector::ReductionOp::create(b, vector::CombiningKind::ADD, sum)) : b.f32(0));
   if (whole == kDim)
     return products;
   HostBuilder::Values tail(qTile, b.splat(b.f32(0), kHalfLanes));
@@ -94,12 +101,16 @@ HostBuilder::Values DotForm::dotProducts(ValueRange key) {
 }
 
 void DotForm::scores(const Item &item, const KVTile &tile, Value buffer) {
-  forKeys(item, tile, {}, [&](Value n, ValueRange at, ValueRange) {
-    for (auto [r, product] : llvm::enumerate(dotProducts(at)))
-      b.store(product, buffer, {b.index(r), b.add(tile.base, n)});
-    return HostBuilder::Values{};
-  }, nullptr);
-  // Scores up to the next whole vector are no keys; a tile that ends there is partial only by its length.
+  forKeys(
+      item, tile, {},
+      [&](Value n, ValueRange at, ValueRange) {
+        for (auto [r, product] : llvm::enumerate(dotProducts(at)))
+          b.store(product, buffer, {b.index(r), b.add(tile.base, n)});
+        return HostBuilder::Values{};
+      },
+      nullptr);
+  // Scores up to the next whole vector are no keys; a tile that ends there is partial only by its
+  // length.
   Value nothing = b.f32(-std::numeric_limits<double>::infinity());
   b.loop(tile.keys, roundedKeys(tile.keys), 1, [&](Value n) {
     for (int64_t r = 0; r < qTile; ++r)
@@ -107,7 +118,8 @@ void DotForm::scores(const Item &item, const KVTile &tile, Value buffer) {
   });
 }
 
-void DotForm::map(const Item &item, const KVTile &tile, Value buffer, Region &region, MaskEmitter *mask) {
+void DotForm::map(const Item &item, const KVTile &tile, Value buffer, Region &region,
+                  MaskEmitter *mask) {
   Value request = b.toI32(item.request.number);
   b.loop(b.index(0), b.index(qTile), 1, [&](Value m) {
     auto fact = [&](Value facts) { return [&, facts] { return b.load(facts, {m}); }; };
@@ -115,9 +127,14 @@ void DotForm::map(const Item &item, const KVTile &tile, Value buffer, Region &re
       Value at = b.add(tile.base, n);
       auto key = [&] { return iota(b, b.toI32(b.add(tile.firstKey, n)), kLanes); };
       LazyArgument arguments[] = {[&] { return b.loadVector(buffer, {m, at}, kLanes); },
-                                  fact(queryRow), key, fact(queryHead), [&] { return request; },
-                                  fact(position), fact(token)};
-      Value score = tile::isIdentity(region) ? arguments[0]() : emitScalarRegion(kernel, region, arguments, kLanes);
+                                  fact(queryRow),
+                                  key,
+                                  fact(queryHead),
+                                  [&] { return request; },
+                                  fact(position),
+                                  fact(token)};
+      Value score = tile::isIdentity(region) ? arguments[0]()
+                                             : emitScalarRegion(kernel, region, arguments, kLanes);
       Value nothing = b.like(-std::numeric_limits<double>::infinity(), score);
       if (mask)
         score = b.select(mask->visible(arguments[1](), key(), kLanes), score, nothing);
@@ -130,17 +147,21 @@ void DotForm::softmaxStep(Value keyCount, Value buffer) {
   double infinity = std::numeric_limits<double>::infinity();
   b.loop(b.index(0), b.index(qTile), 1, [&](Value m) {
     Value oldMax = b.load(max, {m});
-    Value tops = b.loop(b.index(0), keyCount, kLanes, b.splat(b.f32(-infinity), kLanes), [&](Value n, ValueRange best) {
-      return HostBuilder::Values{b.fmax(best[0], b.loadVector(buffer, {m, n}, kLanes))};
-    })[0];
-    Value top = b.fmax(oldMax, vector::ReductionOp::create(b, vector::CombiningKind::MAXIMUMF, tops));
+    Value tops =
+        b.loop(b.index(0), keyCount, kLanes, b.splat(b.f32(-infinity), kLanes),
+               [&](Value n, ValueRange best) {
+                 return HostBuilder::Values{b.fmax(best[0], b.loadVector(buffer, {m, n}, kLanes))};
+               })[0];
+    Value top =
+        b.fmax(oldMax, vector::ReductionOp::create(b, vector::CombiningKind::MAXIMUMF, tops));
     Value finite = b.finiteMax(top), scale = b.exp(b.fsub(oldMax, finite));
     Value lanes = b.splat(finite, kLanes);
-    Value parts = b.loop(b.index(0), keyCount, kLanes, b.splat(b.f32(0), kLanes), [&](Value n, ValueRange part) {
-      Value weight = b.exp(b.fsub(b.loadVector(buffer, {m, n}, kLanes), lanes));
-      b.storeVector(weight, buffer, {m, n});
-      return HostBuilder::Values{b.fadd(part[0], weight)};
-    })[0];
+    Value parts = b.loop(
+        b.index(0), keyCount, kLanes, b.splat(b.f32(0), kLanes), [&](Value n, ValueRange part) {
+          Value weight = b.exp(b.fsub(b.loadVector(buffer, {m, n}, kLanes), lanes));
+          b.storeVector(weight, buffer, {m, n});
+          return HostBuilder::Values{b.fadd(part[0], weight)};
+        })[0];
     Value total = vector::ReductionOp::create(b, vector::CombiningKind::ADD, parts);
     Value poison = b.fsub(finite, finite); // see OuterForm::softmaxStep
     b.store(top, max, {m});
@@ -150,8 +171,8 @@ void DotForm::softmaxStep(Value keyCount, Value buffer) {
 }
 
 /// acc[:, e ...] for `vectors` vectors of `lanes`.
-void DotForm::accumulateColumns(const Item &item, const KVTile &tile, Value buffer, bool rescale, Value e,
-                                int64_t lanes, int64_t vectors) {
+void DotForm::accumulateColumns(const Item &item, const KVTile &tile, Value buffer, bool rescale,
+                                Value e, int64_t lanes, int64_t vectors) {
   auto column = [&](int64_t v) { return b.add(e, v * lanes); };
   HostBuilder::Values sums;
   for (int64_t r = 0; r < qTile; ++r)
@@ -159,20 +180,23 @@ void DotForm::accumulateColumns(const Item &item, const KVTile &tile, Value buff
       Value old = b.loadVector(acc, {b.index(r), column(v)}, lanes);
       sums.push_back(rescale ? b.fmul(old, b.splat(b.load(factor, {b.index(r)}), lanes)) : old);
     }
-  forKeys(item, tile, HostBuilder::Values(sums), [&](Value n, ValueRange at, ValueRange carried) {
-    HostBuilder::Values next, values, indices(at);
-    indices.push_back(Value());
-    for (int64_t v = 0; v < vectors; ++v) {
-      indices.back() = column(v);
-      values.push_back(b.loadVector(kv.values(), indices, lanes));
-    }
-    for (int64_t r = 0; r < qTile; ++r) {
-      Value weight = b.splat(b.load(buffer, {b.index(r), b.add(tile.base, n)}), lanes);
-      for (int64_t v = 0; v < vectors; ++v)
-        next.push_back(b.fma(weight, values[v], carried[r * vectors + v]));
-    }
-    return next;
-  }, &sums);
+  forKeys(
+      item, tile, HostBuilder::Values(sums),
+      [&](Value n, ValueRange at, ValueRange carried) {
+        HostBuilder::Values next, values, indices(at);
+        indices.push_back(Value());
+        for (int64_t v = 0; v < vectors; ++v) {
+          indices.back() = column(v);
+          values.push_back(b.loadVector(kv.values(), indices, lanes));
+        }
+        for (int64_t r = 0; r < qTile; ++r) {
+          Value weight = b.splat(b.load(buffer, {b.index(r), b.add(tile.base, n)}), lanes);
+          for (int64_t v = 0; v < vectors; ++v)
+            next.push_back(b.fma(weight, values[v], carried[r * vectors + v]));
+        }
+        return next;
+      },
+      &sums);
   for (int64_t r = 0; r < qTile; ++r)
     for (int64_t v = 0; v < vectors; ++v)
       b.storeVector(sums[r * vectors + v], acc, {b.index(r), column(v)});
@@ -185,9 +209,8 @@ void DotForm::accumulate(const Item &item, const KVTile &tile, Value buffer, boo
   while (whole % vectors)
     --vectors;
   if (whole)
-    b.loop(b.index(0), b.index(whole * kLanes), vectors * kLanes, [&](Value e) {
-      accumulateColumns(item, tile, buffer, rescale, e, kLanes, vectors);
-    });
+    b.loop(b.index(0), b.index(whole * kLanes), vectors * kLanes,
+           [&](Value e) { accumulateColumns(item, tile, buffer, rescale, e, kLanes, vectors); });
   if (vDim % kLanes)
     accumulateColumns(item, tile, buffer, rescale, b.index(whole * kLanes), kHalfLanes, 1);
 }

@@ -15,8 +15,9 @@ using namespace pagefold;
 using namespace pagefold::host;
 
 Finish::Finish(Kernel &kernel, Value output, Value lse, Value sinks, Region &epilogue)
-    : kernel(kernel), b(kernel.builder()), output(kernel.find(output)), lse(lse ? kernel.find(lse) : Value()),
-      sinks(sinks ? kernel.find(sinks) : Value()), epilogue(epilogue) {}
+    : kernel(kernel), b(kernel.builder()), output(kernel.find(output)),
+      lse(lse ? kernel.find(lse) : Value()), sinks(sinks ? kernel.find(sinks) : Value()),
+      epilogue(epilogue) {}
 
 void Finish::emit(const RowState &state, const OutputPlace &place) {
   Value top = state.max, sum = state.sum, scale = b.f32(1);
@@ -40,13 +41,16 @@ void Finish::emit(const RowState &state, const OutputPlace &place) {
   b.forVectors(width, [&](Value offset, int64_t lanes) {
     HostBuilder::Values at(state.accIndices);
     at.push_back(offset);
-    auto value = [&] { return b.fmul(b.loadVector(state.acc, at, lanes), b.splat(inverse, lanes)); };
+    auto value = [&] {
+      return b.fmul(b.loadVector(state.acc, at, lanes), b.splat(inverse, lanes));
+    };
     LazyArgument arguments[] = {value,
                                 [&] { return b.toI32(place.row); },
                                 [&] { return b.toI32(place.head); },
                                 [&] { return iota(b, b.toI32(offset), lanes); },
                                 [&] { return b.toI32(place.position); },
                                 [&] { return b.toI32(place.token); }};
-    b.storeVector(emitScalarRegion(kernel, epilogue, arguments, lanes), output, {place.token, place.head, offset});
+    b.storeVector(emitScalarRegion(kernel, epilogue, arguments, lanes), output,
+                  {place.token, place.head, offset});
   });
 }

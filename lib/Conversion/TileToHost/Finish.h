@@ -26,7 +26,8 @@ struct OutputPlace {
 /// Divides, applies the epilogue, stores output and log-sum-exp: tile.finish on one row.
 class Finish {
 public:
-  Finish(Kernel &kernel, mlir::Value output, mlir::Value lse, mlir::Value sinks, mlir::Region &epilogue);
+  Finish(Kernel &kernel, mlir::Value output, mlir::Value lse, mlir::Value sinks,
+         mlir::Region &epilogue);
   void emit(const RowState &state, const OutputPlace &place);
 
 private:

@@ -18,7 +18,9 @@ using Values = HostBuilder::Values;
 //===----------------------------------------------------------------------===//
 
 Value HostBuilder::index(int64_t value) { return arith::ConstantIndexOp::create(*this, value); }
-Value HostBuilder::i32(int64_t value) { return arith::ConstantIntOp::create(*this, getI32Type(), value); }
+Value HostBuilder::i32(int64_t value) {
+  return arith::ConstantIntOp::create(*this, getI32Type(), value);
+}
 Value HostBuilder::f32(double value) {
   return arith::ConstantOp::create(*this, getF32FloatAttr(static_cast<float>(value)));
 }
@@ -38,7 +40,9 @@ Value HostBuilder::sub(Value a, Value b) { return createOrFold<arith::SubIOp>(a,
 Value HostBuilder::mul(Value a, Value b) { return createOrFold<arith::MulIOp>(a, b); }
 Value HostBuilder::mul(Value a, int64_t b) { return b == 1 ? a : mul(a, integerLike(*this, b, a)); }
 // Unsigned division: operands are never negative here, and a power of two becomes a shift.
-Value HostBuilder::divide(Value a, int64_t b) { return b == 1 ? a : divide(a, integerLike(*this, b, a)); }
+Value HostBuilder::divide(Value a, int64_t b) {
+  return b == 1 ? a : divide(a, integerLike(*this, b, a));
+}
 Value HostBuilder::remainder(Value a, int64_t b) { return remainder(a, integerLike(*this, b, a)); }
 Value HostBuilder::divide(Value a, Value b) { return createOrFold<arith::DivUIOp>(a, b); }
 Value HostBuilder::remainder(Value a, Value b) { return createOrFold<arith::RemUIOp>(a, b); }
@@ -51,14 +55,19 @@ Value HostBuilder::compare(arith::CmpIPredicate predicate, Value a, Value b) {
 Value HostBuilder::select(Value condition, Value a, Value b) {
   return createOrFold<arith::SelectOp>(condition, a, b);
 }
-Value HostBuilder::toIndex(Value value) { return createOrFold<arith::IndexCastOp>(getIndexType(), value); }
-Value HostBuilder::toI32(Value value) { return createOrFold<arith::IndexCastOp>(getI32Type(), value); }
+Value HostBuilder::toIndex(Value value) {
+  return createOrFold<arith::IndexCastOp>(getIndexType(), value);
+}
+Value HostBuilder::toI32(Value value) {
+  return createOrFold<arith::IndexCastOp>(getI32Type(), value);
+}
 
 //===----------------------------------------------------------------------===//
 // Control
 //===----------------------------------------------------------------------===//
 
-void HostBuilder::loop(Value lower, Value upper, int64_t step, llvm::function_ref<void(Value)> body) {
+void HostBuilder::loop(Value lower, Value upper, int64_t step,
+                       llvm::function_ref<void(Value)> body) {
   loop(lower, upper, step, {}, [&](Value iv, ValueRange) {
     body(iv);
     return Values{};
@@ -88,7 +97,8 @@ void HostBuilder::ifThen(Value condition, llvm::function_ref<void()> body) {
   body();
 }
 
-void HostBuilder::ifThenElse(Value condition, llvm::function_ref<void()> yes, llvm::function_ref<void()> no) {
+void HostBuilder::ifThenElse(Value condition, llvm::function_ref<void()> yes,
+                             llvm::function_ref<void()> no) {
   auto branch = scf::IfOp::create(*this, condition, /*withElseRegion=*/true);
   InsertionGuard guard(*this);
   setInsertionPoint(branch.thenBlock()->getTerminator());
@@ -117,7 +127,9 @@ VectorType HostBuilder::vectorType(int64_t lanes, Type element) {
 
 static Type elementOf(Value memref) { return cast<MemRefType>(memref.getType()).getElementType(); }
 
-Value HostBuilder::load(Value memref, ValueRange indices) { return memref::LoadOp::create(*this, memref, indices); }
+Value HostBuilder::load(Value memref, ValueRange indices) {
+  return memref::LoadOp::create(*this, memref, indices);
+}
 
 /// A float, or a vector of floats, as f32.
 static Value widen(HostBuilder &b, Value value) {
@@ -142,10 +154,13 @@ static Value narrow(HostBuilder &b, Value value, Type element) {
   return arith::TruncFOp::create(b, type, value);
 }
 
-Value HostBuilder::loadF32(Value memref, ValueRange indices) { return widen(*this, load(memref, indices)); }
+Value HostBuilder::loadF32(Value memref, ValueRange indices) {
+  return widen(*this, load(memref, indices));
+}
 
 Value HostBuilder::loadVector(Value memref, ValueRange indices, int64_t lanes) {
-  return widen(*this, vector::LoadOp::create(*this, vectorType(lanes, elementOf(memref)), memref, indices));
+  return widen(
+      *this, vector::LoadOp::create(*this, vectorType(lanes, elementOf(memref)), memref, indices));
 }
 
 Value HostBuilder::loadInts(Value memref, ValueRange indices, int64_t lanes) {
@@ -182,7 +197,9 @@ void HostBuilder::fill(Value memref, double value) {
   nest(0);
 }
 
-Value HostBuilder::dim(Value memref, int64_t dim) { return createOrFold<memref::DimOp>(memref, dim); }
+Value HostBuilder::dim(Value memref, int64_t dim) {
+  return createOrFold<memref::DimOp>(memref, dim);
+}
 
 //===----------------------------------------------------------------------===//
 // Floats
@@ -216,12 +233,13 @@ static Type asInts(Type type, OpBuilder &b) {
   return b.getI32Type();
 }
 
-// exp(x) = 2^n 2^f with x log2(e) = n + f, |f| <= 1/2. Adding 1.5 * 2^23 rounds to the integer n and
-// leaves it in the low bits; 2^f is a degree 6 polynomial (Chebyshev fit, 8e-8), 2^n is added to the exponent.
+// exp(x) = 2^n 2^f with x log2(e) = n + f, |f| <= 1/2. Adding 1.5 * 2^23 rounds to the integer n
+// and leaves it in the low bits; 2^f is a degree 6 polynomial (Chebyshev fit, 8e-8), 2^n is added
+// to the exponent.
 Value HostBuilder::exp(Value x) {
-  static constexpr double kPolynomial[] = {0.0001546973198152048, 0.0013400432165829137, 0.009618025602947586,
-                                           0.05550327214207754,   0.24022651213595086,   0.6931472067106216,
-                                           0.9999999999595485};
+  static constexpr double kPolynomial[] = {
+      0.0001546973198152048, 0.0013400432165829137, 0.009618025602947586, 0.05550327214207754,
+      0.24022651213595086,   0.6931472067106216,    0.9999999999595485};
   static constexpr double kLog2E = 1.4426950408889634, kRound = 12582912.0;
   Value log2e = like(kLog2E, x), round = like(kRound, x);
   Value clamped = arith::MaxNumFOp::create(*this, x, like(-87.33654, x));

@@ -62,13 +62,15 @@ public:
 
   // Memory.
   mlir::VectorType vectorType(int64_t lanes, mlir::Type element = {});
-  Value load(Value memref, mlir::ValueRange indices);                        ///< any element, unconverted
-  Value loadF32(Value memref, mlir::ValueRange indices);                     ///< one float, as f32
-  Value loadVector(Value memref, mlir::ValueRange indices, int64_t lanes);   ///< floats, as f32
-  Value loadInts(Value memref, mlir::ValueRange indices, int64_t lanes);     ///< i32
-  void store(Value value, Value memref, mlir::ValueRange indices);           ///< f32 or integer; converts floats
-  void storeVector(Value vector, Value memref, mlir::ValueRange indices);    ///< f32; converts
-  void fill(Value memref, double value); ///< a static f32 buffer whose extents multiply to whole vectors
+  Value load(Value memref, mlir::ValueRange indices);    ///< any element, unconverted
+  Value loadF32(Value memref, mlir::ValueRange indices); ///< one float, as f32
+  Value loadVector(Value memref, mlir::ValueRange indices, int64_t lanes); ///< floats, as f32
+  Value loadInts(Value memref, mlir::ValueRange indices, int64_t lanes);   ///< i32
+  void store(Value value, Value memref,
+             mlir::ValueRange indices); ///< f32 or integer; converts floats
+  void storeVector(Value vector, Value memref, mlir::ValueRange indices); ///< f32; converts
+  void fill(Value memref,
+            double value); ///< a static f32 buffer whose extents multiply to whole vectors
   Value dim(Value memref, int64_t dim);
 
   // Floats: scalars or vectors.

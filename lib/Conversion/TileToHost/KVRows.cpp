@@ -11,7 +11,8 @@ using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::host;
 
-KVRows::KVRows(Kernel &kernel, Value kv) : type(cast<tile::KVType>(kv.getType())), b(kernel.builder()) {
+KVRows::KVRows(Kernel &kernel, Value kv)
+    : type(cast<tile::KVType>(kv.getType())), b(kernel.builder()) {
   if (auto paged = kv.getDefiningOp<tile::PagedOp>()) {
     keyBuffer = kernel.find(paged.getKPages());
     valueBuffer = kernel.find(paged.getVPages());

@@ -24,9 +24,12 @@ int64_t WorkspaceLayout::offsetOf(Value value, int64_t bytes) {
 // The function
 //===----------------------------------------------------------------------===//
 
-static MemRefType bytesType(OpBuilder &b) { return MemRefType::get({ShapedType::kDynamic}, b.getI8Type()); }
+static MemRefType bytesType(OpBuilder &b) {
+  return MemRefType::get({ShapedType::kDynamic}, b.getI8Type());
+}
 
-Kernel::Kernel(func::FuncOp function, StringRef name, WorkspaceLayout &layout, bool counters, Location loc)
+Kernel::Kernel(func::FuncOp function, StringRef name, WorkspaceLayout &layout, bool counters,
+               Location loc)
     : outer(function), layout(layout), counters(counters), b(loc, function.getContext()) {
   b.setInsertionPoint(function);
   SmallVector<Type> types(function.getArgumentTypes());
@@ -63,7 +66,8 @@ Value Kernel::find(Value value) {
   if (auto place = dyn_cast<tile::WorkspaceOp>(op)) {
     SmallVector<Value> dims(llvm::map_range(place.getDims(), [&](Value dim) { return find(dim); }));
     int64_t offset = layout.offsetOf(place.getBuffer(), place.getBytes());
-    return found[value] = workspaceView(offset, cast<MemRefType>(place.getBuffer().getType()), dims);
+    return found[value] =
+               workspaceView(offset, cast<MemRefType>(place.getBuffer().getType()), dims);
   }
   IRMapping mapping;
   for (Value operand : op->getOperands())
@@ -120,8 +124,8 @@ Request Kernel::readRequest(Value batch, Value number) {
 
 Value Kernel::drawTicket() {
   Value one = arith::ConstantIntOp::create(b, b.getI64Type(), 1);
-  Value drawn = memref::AtomicRMWOp::create(b, b.getI64Type(), arith::AtomicRMWKind::addi, one, ticket,
-                                            ValueRange{b.index(0)});
+  Value drawn = memref::AtomicRMWOp::create(b, b.getI64Type(), arith::AtomicRMWKind::addi, one,
+                                            ticket, ValueRange{b.index(0)});
   return arith::IndexCastOp::create(b, b.getIndexType(), drawn);
 }
 
@@ -136,9 +140,10 @@ void Kernel::forTickets(Value count, llvm::function_ref<void(Value)> body) {
   scf::YieldOp::create(b);
 }
 
-/// Moves the cursor (request, items before it) to the request that holds `ticket`, or past the last.
-static HostBuilder::Values advance(Kernel &kernel, Value batch, Value size, Value ticket, ValueRange cursor,
-                                   llvm::function_ref<Value(Request)> itemsOf) {
+/// Moves the cursor (request, items before it) to the request that holds `ticket`, or past the
+/// last.
+static HostBuilder::Values advance(Kernel &kernel, Value batch, Value size, Value ticket,
+                                   ValueRange cursor, llvm::function_ref<Value(Request)> itemsOf) {
   HostBuilder &b = kernel.builder();
   Type index = b.getIndexType();
   auto loop = scf::WhileOp::create(b, TypeRange{index, index}, cursor);
@@ -154,7 +159,8 @@ static HostBuilder::Values advance(Kernel &kernel, Value batch, Value size, Valu
   b.setInsertionPointAfter(end);
   Value past = b.compare(arith::CmpIPredicate::sge, ticket, end.getResult(0));
   Value more = arith::AndIOp::create(b, exists, past);
-  // The after region gets the next request and the items before it; the results are the cursor itself.
+  // The after region gets the next request and the items before it; the results are the cursor
+  // itself.
   Value nextRequest = b.select(more, b.add(request, 1), request);
   Value nextBase = b.select(more, end.getResult(0), base);
   scf::ConditionOp::create(b, more, ValueRange{nextRequest, nextBase});
@@ -176,8 +182,10 @@ void Kernel::forItems(Value batch, llvm::function_ref<Value(Request)> itemsOf,
   HostBuilder::Values cursor = advance(*this, batch, size, drawn, before->getArguments(), itemsOf);
   Value more = b.compare(arith::CmpIPredicate::slt, cursor[0], size);
   scf::ConditionOp::create(b, more, ValueRange{cursor[0], cursor[1], drawn});
-  Block *after = b.createBlock(&loop.getAfter(), {}, {index, index, index}, {b.getLoc(), b.getLoc(), b.getLoc()});
-  Value request = after->getArgument(0), base = after->getArgument(1), current = after->getArgument(2);
+  Block *after = b.createBlock(&loop.getAfter(), {}, {index, index, index},
+                               {b.getLoc(), b.getLoc(), b.getLoc()});
+  Value request = after->getArgument(0), base = after->getArgument(1),
+        current = after->getArgument(2);
   body(readRequest(batch, request), b.sub(current, base), current);
   scf::YieldOp::create(b, ValueRange{request, base});
 }
@@ -185,7 +193,8 @@ void Kernel::forItems(Value batch, llvm::function_ref<Value(Request)> itemsOf,
 void Kernel::count(Counter counter, llvm::function_ref<Value()> amount) {
   if (!counters)
     return;
-  Value memory = workspaceView(WorkspaceLayout::kCounters, MemRefType::get({8}, b.getI64Type()), {});
+  Value memory =
+      workspaceView(WorkspaceLayout::kCounters, MemRefType::get({8}, b.getI64Type()), {});
   Value value = arith::IndexCastOp::create(b, b.getI64Type(), amount());
   memref::AtomicRMWOp::create(b, b.getI64Type(), arith::AtomicRMWKind::addi, value, memory,
                               ValueRange{b.index(static_cast<int64_t>(counter))});

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A kernel is a function of (the launch's arguments..., workspace, scratch, ticket). Values of the
-// level-2 function are found again inside it: arguments are its own, pure ops are cloned, buffers of
-// the workspace are views. Work is drawn by ticket: every worker walks the requests with a cursor,
-// since the tickets that it draws only grow.
+// level-2 function are found again inside it: arguments are its own, pure ops are cloned, buffers
+// of the workspace are views. Work is drawn by ticket: every worker walks the requests with a
+// cursor, since the tickets that it draws only grow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ namespace pagefold::host {
 /// Where things lie in the workspace of a launch. The head is the same for every function.
 class WorkspaceLayout {
 public:
-  static constexpr int64_t kErrorWord = 0;  ///< 4 x i64: request + 1, reason, value, limit
-  static constexpr int64_t kCounters = 64;  ///< 8 x i64
+  static constexpr int64_t kErrorWord = 0; ///< 4 x i64: request + 1, reason, value, limit
+  static constexpr int64_t kCounters = 64; ///< 8 x i64
   static constexpr int64_t kHead = 256;
 
   explicit WorkspaceLayout(attn::BoundsAttr bounds) : bounds(bounds) {}
@@ -49,7 +49,13 @@ struct Request {
 
 /// Reasons of the error word; the runtime turns them into sentences (docs/artifact.md).
 enum class Reason : int64_t {
-  Rows = 1, QueryLength = 2, KVLength = 3, TableWidth = 4, PageId = 5, RopePosition = 6, KVRows = 7
+  Rows = 1,
+  QueryLength = 2,
+  KVLength = 3,
+  TableWidth = 4,
+  PageId = 5,
+  RopePosition = 6,
+  KVRows = 7
 };
 
 /// Counters of a launch, in their order.
@@ -77,8 +83,8 @@ public:
   /// The next ticket of this launch of the kernel.
   mlir::Value drawTicket();
 
-  /// Draws tickets over all items of a batch: `itemsOf(request)` says how many a request has, `body`
-  /// gets the request and the item's number within it, and the ticket.
+  /// Draws tickets over all items of a batch: `itemsOf(request)` says how many a request has,
+  /// `body` gets the request and the item's number within it, and the ticket.
   void forItems(mlir::Value batch, llvm::function_ref<mlir::Value(Request)> itemsOf,
                 llvm::function_ref<void(Request, mlir::Value item, mlir::Value ticket)> body);
 

@@ -12,7 +12,8 @@ using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::host;
 
-SmallVector<Value> host::maskSymbols(Kernel &kernel, tile::MaskOp op, const Item &item, bool asIndex) {
+SmallVector<Value> host::maskSymbols(Kernel &kernel, tile::MaskOp op, const Item &item,
+                                     bool asIndex) {
   HostBuilder &b = kernel.builder();
   SmallVector<Value> symbols;
   for (Value symbol : op.getSymbols()) {
@@ -40,7 +41,9 @@ VisitContext host::visitContext(Kernel &kernel, tile::MaskOp op, const Item &ite
   context.qLen = item.request.qLen;
   context.kvLen = item.request.kvLen;
   context.symbols = maskSymbols(kernel, op, item, /*asIndex=*/true);
-  auto at = [&](Value table, Value row) { return b.toIndex(emitRowValue(kernel, table, item, b.toI32(row), 1)); };
+  auto at = [&](Value table, Value row) {
+    return b.toIndex(emitRowValue(kernel, table, item, b.toI32(row), 1));
+  };
   for (Value table : op.getRowValues())
     context.rows.push_back({at(table, item.qLow), at(table, item.qHigh)});
   context.tileSize = kvTile;

@@ -40,18 +40,23 @@ Value MaskEmitter::bit(Value q, Value k, int64_t lanes) {
     Value vector = isa<VectorType>(value.getType()) ? value : b.splat(value, lanes);
     return Value(arith::ExtSIOp::create(b, wide, vector));
   };
-  auto scalar = [&](Value value) { return b.splat(arith::IndexCastOp::create(b, i64, value), lanes); };
+  auto scalar = [&](Value value) {
+    return b.splat(arith::IndexCastOp::create(b, i64, value), lanes);
+  };
   Value start = b.splat(b.load(kernel.find(op.getBitmapStarts()), {item.request.number}), lanes);
   Value index = b.add(start, b.add(b.mul(lane(q), scalar(item.request.kvLen)), lane(k)));
   auto constant = [&](int64_t value) {
-    return Value(arith::ConstantOp::create(b, DenseElementsAttr::get(wide, b.getI64IntegerAttr(value))));
+    return Value(
+        arith::ConstantOp::create(b, DenseElementsAttr::get(wide, b.getI64IntegerAttr(value))));
   };
   Value byte = arith::ShRSIOp::create(b, index, constant(3));
-  Value inside = arith::AndIOp::create(b, b.compare(arith::CmpIPredicate::sge, byte, constant(0)),
-                                       b.compare(arith::CmpIPredicate::slt, byte, scalar(b.dim(bytes, 0))));
+  Value inside =
+      arith::AndIOp::create(b, b.compare(arith::CmpIPredicate::sge, byte, constant(0)),
+                            b.compare(arith::CmpIPredicate::slt, byte, scalar(b.dim(bytes, 0))));
   VectorType read = b.vectorType(lanes, b.getI8Type());
   Value zero = arith::ConstantOp::create(b, b.getZeroAttr(read));
-  Value loaded = vector::GatherOp::create(b, read, bytes, ValueRange{b.index(0)}, byte, inside, zero);
+  Value loaded =
+      vector::GatherOp::create(b, read, bytes, ValueRange{b.index(0)}, byte, inside, zero);
   Value shift = arith::TruncIOp::create(b, read, arith::AndIOp::create(b, index, constant(7)));
   Value shifted = arith::ShRUIOp::create(b, loaded, shift);
   return arith::TruncIOp::create(b, b.vectorType(lanes, b.getI1Type()), shifted);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Scores are [key, row]: S^T = K Q^T with the query transposed once an item, so that the rows of the
-// query tile run along the lanes. Both products are outer products kept in registers:
+// Scores are [key, row]: S^T = K Q^T with the query transposed once an item, so that the rows of
+// the query tile run along the lanes. Both products are outer products kept in registers:
 //
 //   S^T[n, m] = sum_d K[n, d] Q^T[d, m]     broadcast K[n, d], vectors of Q^T[d, :]
 //   O[m, e]   = sum_n S^T[n, m] V[n, e]     broadcast S^T[n, m], vectors of V[n, :]
@@ -25,7 +25,8 @@ using namespace pagefold::host;
 
 namespace {
 
-/// A block of accumulators that stays in registers: `rows` broadcast operands by `vectors` of 16 lanes.
+/// A block of accumulators that stays in registers: `rows` broadcast operands by `vectors` of 16
+/// lanes.
 struct RegisterBlock {
   int64_t rows, vectors;
 };
@@ -37,7 +38,8 @@ RegisterBlock chooseBlock(int64_t rows, int64_t vectors) {
   RegisterBlock best{1, 1};
   auto better = [&](RegisterBlock block) {
     int64_t size = block.rows * block.vectors, bestSize = best.rows * best.vectors;
-    return size > bestSize || (size == bestSize && block.rows + block.vectors < best.rows + best.vectors);
+    return size > bestSize ||
+           (size == bestSize && block.rows + block.vectors < best.rows + best.vectors);
   };
   for (int64_t v = 1; v <= vectors && v <= kAccumulators; ++v)
     for (int64_t r = 1; r <= rows && r * v <= kAccumulators; ++r)
@@ -52,14 +54,20 @@ public:
       : ProductForm(kernel, space, space.getSchedule()->getQTile()), rowVectors(qTile / kLanes),
         valueVectors(vectorsOf(vDim)), scoreBlock(chooseBlock(kvTile, rowVectors)),
         valueBlock(chooseBlock(qTile, valueVectors)), query(kernel.scratch({kDim, qTile})),
-        keys(kernel.scratch({kvTile, paddedTo16(kDim)})), values(kernel.scratch({kvTile, paddedTo16(vDim)})) {
+        keys(kernel.scratch({kvTile, paddedTo16(kDim)})),
+        values(kernel.scratch({kvTile, paddedTo16(vDim)})) {
     clearPadding();
   }
 
-  MemRefType scoreType(int64_t keyCount) override { return MemRefType::get({keyCount, qTile}, b.getF32Type()); }
-  Value roundedKeys(Value count) override { return b.mul(b.ceilDivide(count, scoreBlock.rows), scoreBlock.rows); }
+  MemRefType scoreType(int64_t keyCount) override {
+    return MemRefType::get({keyCount, qTile}, b.getF32Type());
+  }
+  Value roundedKeys(Value count) override {
+    return b.mul(b.ceilDivide(count, scoreBlock.rows), scoreBlock.rows);
+  }
   void scores(const Item &item, const KVTile &tile, Value buffer) override;
-  void map(const Item &item, const KVTile &tile, Value buffer, Region &region, MaskEmitter *mask) override;
+  void map(const Item &item, const KVTile &tile, Value buffer, Region &region,
+           MaskEmitter *mask) override;
   void softmaxStep(Value keyCount, Value buffer) override;
   void accumulate(const Item &item, const KVTile &tile, Value buffer, bool rescale) override;
 
@@ -74,20 +82,21 @@ private:
   Value query, keys, values;
 };
 
-/// A head dim that ends in half a vector leaves columns that are computed along: they must be numbers.
+/// A head dim that ends in half a vector leaves columns that are computed along: they must be
+/// numbers.
 void OuterForm::clearPadding() {
   if (vDim % kLanes)
     b.fill(values, 0);
 }
 
 void OuterForm::storeQueryRow(Value m, Value row, Value scale) {
-  b.loop(b.index(0), b.index(kDim), 1, [&](Value d) {
-    b.store(b.fmul(b.loadF32(row, {d}), scale), query, {d, m});
-  });
+  b.loop(b.index(0), b.index(kDim), 1,
+         [&](Value d) { b.store(b.fmul(b.loadF32(row, {d}), scale), query, {d, m}); });
 }
 
 /// Copies the tile's rows as f32; rows beyond them, as far as is computed at once, become zero.
-void OuterForm::copyRows(const Item &item, const KVTile &tile, Value source, int64_t extent, Value target) {
+void OuterForm::copyRows(const Item &item, const KVTile &tile, Value source, int64_t extent,
+                         Value target) {
   b.loop(b.index(0), tile.keys, 1, [&](Value n) {
     HostBuilder::Values at = kv.locate(item.request.number, b.add(tile.firstKey, n), item.head);
     at.push_back(Value());
@@ -109,18 +118,19 @@ void OuterForm::scores(const Item &item, const KVTile &tile, Value buffer) {
   Value zero = b.splat(b.f32(0), kLanes);
   b.loop(b.index(0), b.index(qTile), vectors * kLanes, [&](Value m) {
     b.loop(b.index(0), roundedKeys(tile.keys), rows, [&](Value n) {
-      HostBuilder::Values products = b.loop(
-          b.index(0), b.index(kDim), 1, HostBuilder::Values(rows * vectors, zero), [&](Value d, ValueRange sums) {
-            HostBuilder::Values next, q;
-            for (int64_t v = 0; v < vectors; ++v)
-              q.push_back(b.loadVector(query, {d, b.add(m, v * kLanes)}, kLanes));
-            for (int64_t r = 0; r < rows; ++r) {
-              Value k = b.splat(b.load(keys, {b.add(n, r), d}), kLanes);
-              for (int64_t v = 0; v < vectors; ++v)
-                next.push_back(b.fma(k, q[v], sums[r * vectors + v]));
-            }
-            return next;
-          });
+      HostBuilder::Values products =
+          b.loop(b.index(0), b.index(kDim), 1, HostBuilder::Values(rows * vectors, zero),
+                 [&](Value d, ValueRange sums) {
+                   HostBuilder::Values next, q;
+                   for (int64_t v = 0; v < vectors; ++v)
+                     q.push_back(b.loadVector(query, {d, b.add(m, v * kLanes)}, kLanes));
+                   for (int64_t r = 0; r < rows; ++r) {
+                     Value k = b.splat(b.load(keys, {b.add(n, r), d}), kLanes);
+                     for (int64_t v = 0; v < vectors; ++v)
+                       next.push_back(b.fma(k, q[v], sums[r * vectors + v]));
+                   }
+                   return next;
+                 });
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t v = 0; v < vectors; ++v)
           b.storeVector(products[r * vectors + v], buffer,
@@ -129,16 +139,24 @@ void OuterForm::scores(const Item &item, const KVTile &tile, Value buffer) {
   });
 }
 
-void OuterForm::map(const Item &item, const KVTile &tile, Value buffer, Region &region, MaskEmitter *mask) {
+void OuterForm::map(const Item &item, const KVTile &tile, Value buffer, Region &region,
+                    MaskEmitter *mask) {
   Value request = b.toI32(item.request.number);
   b.loop(b.index(0), roundedKeys(tile.keys), 1, [&](Value n) {
     Value key = b.toI32(b.add(tile.firstKey, n)), at = b.add(tile.base, n);
     b.loop(b.index(0), b.index(qTile), kLanes, [&](Value m) {
-      auto fact = [&, this](Value facts) { return [&, facts] { return b.loadInts(facts, {m}, kLanes); }; };
+      auto fact = [&, this](Value facts) {
+        return [&, facts] { return b.loadInts(facts, {m}, kLanes); };
+      };
       LazyArgument arguments[] = {[&] { return b.loadVector(buffer, {at, m}, kLanes); },
-                                  fact(queryRow), [&] { return key; }, fact(queryHead), [&] { return request; },
-                                  fact(position), fact(token)};
-      Value score = tile::isIdentity(region) ? arguments[0]() : emitScalarRegion(kernel, region, arguments, kLanes);
+                                  fact(queryRow),
+                                  [&] { return key; },
+                                  fact(queryHead),
+                                  [&] { return request; },
+                                  fact(position),
+                                  fact(token)};
+      Value score = tile::isIdentity(region) ? arguments[0]()
+                                             : emitScalarRegion(kernel, region, arguments, kLanes);
       if (mask)
         score = b.select(mask->visible(arguments[1](), key, kLanes), score,
                          b.like(-std::numeric_limits<double>::infinity(), score));
@@ -154,11 +172,12 @@ void OuterForm::softmaxStep(Value keyCount, Value buffer) {
       return HostBuilder::Values{b.fmax(best[0], b.loadVector(buffer, {n, m}, kLanes))};
     })[0];
     Value finite = b.finiteMax(top), scale = b.exp(b.fsub(oldMax, finite));
-    Value total = b.loop(b.index(0), keyCount, 1, b.splat(b.f32(0), kLanes), [&](Value n, ValueRange part) {
-      Value weight = b.exp(b.fsub(b.loadVector(buffer, {n, m}, kLanes), finite));
-      b.storeVector(weight, buffer, {n, m});
-      return HostBuilder::Values{b.fadd(part[0], weight)};
-    })[0];
+    Value total =
+        b.loop(b.index(0), keyCount, 1, b.splat(b.f32(0), kLanes), [&](Value n, ValueRange part) {
+          Value weight = b.exp(b.fsub(b.loadVector(buffer, {n, m}, kLanes), finite));
+          b.storeVector(weight, buffer, {n, m});
+          return HostBuilder::Values{b.fadd(part[0], weight)};
+        })[0];
     // 0 for a finite maximum; NaN where a row sees NaN or +inf, which exp would have hidden.
     Value poison = b.fsub(finite, finite);
     b.storeVector(top, max, {m});
@@ -180,17 +199,18 @@ void OuterForm::accumulate(const Item &item, const KVTile &tile, Value buffer, b
           start.push_back(rescale ? b.fmul(old, scale) : old);
         }
       }
-      HostBuilder::Values sums = b.loop(b.index(0), tile.keys, 1, start, [&](Value n, ValueRange sums) {
-        HostBuilder::Values next, v;
-        for (int64_t i = 0; i < vectors; ++i)
-          v.push_back(b.loadVector(values, {n, b.add(e, i * kLanes)}, kLanes));
-        for (int64_t r = 0; r < rows; ++r) {
-          Value p = b.splat(b.load(buffer, {b.add(tile.base, n), b.add(m, r)}), kLanes);
-          for (int64_t i = 0; i < vectors; ++i)
-            next.push_back(b.fma(p, v[i], sums[r * vectors + i]));
-        }
-        return next;
-      });
+      HostBuilder::Values sums =
+          b.loop(b.index(0), tile.keys, 1, start, [&](Value n, ValueRange sums) {
+            HostBuilder::Values next, v;
+            for (int64_t i = 0; i < vectors; ++i)
+              v.push_back(b.loadVector(values, {n, b.add(e, i * kLanes)}, kLanes));
+            for (int64_t r = 0; r < rows; ++r) {
+              Value p = b.splat(b.load(buffer, {b.add(tile.base, n), b.add(m, r)}), kLanes);
+              for (int64_t i = 0; i < vectors; ++i)
+                next.push_back(b.fma(p, v[i], sums[r * vectors + i]));
+            }
+            return next;
+          });
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t v = 0; v < vectors; ++v)
           b.storeVector(sums[r * vectors + v], acc, {b.add(m, r), b.add(e, v * kLanes)});

@@ -19,9 +19,10 @@ std::unique_ptr<ProductForm> ProductForm::create(Kernel &kernel, tile::SpaceOp s
 }
 
 ProductForm::ProductForm(Kernel &kernel, tile::SpaceOp space, int64_t paddedRows)
-    : qTile(space.getSchedule()->getQTile()), kvTile(space.getSchedule()->getKvTile()), kernel(kernel),
-      b(kernel.builder()), space(space), kv(kernel, space.getKv()), group(space.getGroup()),
-      kDim(kv.type.getKDim()), vDim(kv.type.getVDim()), paddedRows(paddedRows) {
+    : qTile(space.getSchedule()->getQTile()), kvTile(space.getSchedule()->getKvTile()),
+      kernel(kernel), b(kernel.builder()), space(space), kv(kernel, space.getKv()),
+      group(space.getGroup()), kDim(kv.type.getKDim()), vDim(kv.type.getVDim()),
+      paddedRows(paddedRows) {
   int64_t lanesOfRows = paddedTo16(paddedRows);
   max = kernel.scratch({lanesOfRows});
   sum = kernel.scratch({lanesOfRows});

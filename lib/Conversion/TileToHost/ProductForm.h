@@ -8,12 +8,13 @@
 // The steps of a fold on the host. Both forms hold the state as row max, row sum and accumulator
 // [rows, v_dim] in scratch; they differ in how scores lie in memory and what is vectorised:
 //
-//   outer  scores are [key, row]; query rows run along the lanes. Row max and sum need no horizontal
+//   outer  scores are [key, row]; query rows run along the lanes. Row max and sum need no
+//   horizontal
 //          step, and with the query transposed once an item, keys and values are used as they lie.
 //   dot    scores are [row, key]; a key's elements run along the lanes. K and V are read in place.
 //
-// Scores of one tile start at key `base` of a score buffer: 0 in the fold, the tile's first key in the
-// standard form, whose buffer holds all keys.
+// Scores of one tile start at key `base` of a score buffer: 0 in the fold, the tile's first key in
+// the standard form, whose buffer holds all keys.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,10 +30,10 @@ namespace pagefold::host {
 /// One item of a space; index values, vectors read from scratch per row of the tile.
 struct Item {
   Request request;
-  mlir::Value head;             ///< KV head
-  mlir::Value firstRow;         ///< of the tile, in packed rows
-  mlir::Value rows;             ///< packed rows that exist, 1 <= rows <= q_tile
-  mlir::Value qLow, qHigh;      ///< first and last query row
+  mlir::Value head;        ///< KV head
+  mlir::Value firstRow;    ///< of the tile, in packed rows
+  mlir::Value rows;        ///< packed rows that exist, 1 <= rows <= q_tile
+  mlir::Value qLow, qHigh; ///< first and last query row
   mlir::Value split;
   mlir::Value ticket;
 };
@@ -66,12 +67,14 @@ public:
   /// Scores [0, keys) become weights; updates max, sum, and the factor for the accumulator.
   virtual void softmaxStep(mlir::Value keys, mlir::Value buffer) = 0;
   /// acc = (rescale ? acc * factor : acc) + weights x values.
-  virtual void accumulate(const Item &item, const KVTile &tile, mlir::Value buffer, bool rescale) = 0;
+  virtual void accumulate(const Item &item, const KVTile &tile, mlir::Value buffer,
+                          bool rescale) = 0;
 
   /// How many keys of scores a tile with `keys` keys has: rounded up to what is computed at once.
   virtual mlir::Value roundedKeys(mlir::Value keys) = 0;
 
-  mlir::Value max, sum, factor, acc; ///< state: [q_tile padded], [..], [..], [q_tile padded, v_dim padded]
+  mlir::Value max, sum, factor,
+      acc; ///< state: [q_tile padded], [..], [..], [q_tile padded, v_dim padded]
   mlir::Value queryRow, queryHead, position, token; ///< i32 [q_tile padded]
   int64_t qTile, kvTile;
 

@@ -21,7 +21,8 @@ void RowEmitter::load(Value source, const RowPlace &place, Region &region) {
   if (dim % kLanes)
     b.storeVector(b.splat(b.f32(0), kLanes), rowBuffer, {b.index(dim / kLanes * kLanes)});
   b.forVectors(dim, [&](Value offset, int64_t lanes) {
-    b.storeVector(b.loadVector(source, {place.token, place.head, offset}, lanes), rowBuffer, {offset});
+    b.storeVector(b.loadVector(source, {place.token, place.head, offset}, lanes), rowBuffer,
+                  {offset});
   });
   for (Operation &op : region.front().without_terminator())
     llvm::TypeSwitch<Operation *>(&op)
@@ -40,8 +41,8 @@ void RowEmitter::emit(tile::RopeOp op, const RowPlace &place) {
     Value given = b.load(kernel.find(op.getPositions()), {place.token});
     position = arith::IndexCastOp::create(b, b.getIndexType(), given);
   }
-  // A padding row passes through. A position past the table is reported by the batch's check, or, where
-  // positions are given by the caller, takes the last row.
+  // A padding row passes through. A position past the table is reported by the batch's check, or,
+  // where positions are given by the caller, takes the last row.
   Value last = b.sub(b.dim(kernel.find(op.getCos()), 0), b.index(1));
   Value valid = b.compare(arith::CmpIPredicate::sge, position, b.index(0));
   b.ifThen(valid, [&] { rotate(op, b.min(position, last)); });
@@ -72,10 +73,11 @@ void RowEmitter::rotate(tile::RopeOp op, Value position) {
 void RowEmitter::emit(tile::RmsNormOp op) {
   int64_t padded = paddedTo16(dim); // zero beyond dim
   HostBuilder::Values squares =
-      b.loop(b.index(0), b.index(padded), kLanes, b.splat(b.f32(0), kLanes), [&](Value offset, ValueRange sum) {
-        Value x = b.loadVector(rowBuffer, {offset}, kLanes);
-        return HostBuilder::Values{b.fma(x, x, sum[0])};
-      });
+      b.loop(b.index(0), b.index(padded), kLanes, b.splat(b.f32(0), kLanes),
+             [&](Value offset, ValueRange sum) {
+               Value x = b.loadVector(rowBuffer, {offset}, kLanes);
+               return HostBuilder::Values{b.fma(x, x, sum[0])};
+             });
   Value sum = vector::ReductionOp::create(b, vector::CombiningKind::ADD, squares[0]);
   Value mean = b.fmul(sum, b.f32(1.0 / dim));
   Value root = math::SqrtOp::create(b, b.fadd(mean, b.f32(op.getEps().convertToDouble())));
@@ -89,7 +91,8 @@ void RowEmitter::emit(tile::RmsNormOp op) {
 void RowEmitter::emit(tile::RowMapOp op, const RowPlace &place) {
   b.forVectors(dim, [&](Value offset, int64_t lanes) {
     LazyArgument arguments[] = {[&] { return b.loadVector(rowBuffer, {offset}, lanes); },
-                                [&] { return b.toI32(place.token); }, [&] { return b.toI32(place.head); },
+                                [&] { return b.toI32(place.token); },
+                                [&] { return b.toI32(place.head); },
                                 [&] { return iota(b, b.toI32(offset), lanes); }};
     b.storeVector(emitScalarRegion(kernel, op.getBody(), arguments, lanes), rowBuffer, {offset});
   });

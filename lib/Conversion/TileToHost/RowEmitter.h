@@ -12,13 +12,14 @@
 
 namespace pagefold::host {
 
-/// Where a row stands; all index values. `position` is signed and may be null where nothing asks for it.
+/// Where a row stands; all index values. `position` is signed and may be null where nothing asks
+/// for it.
 struct RowPlace {
   mlir::Value token, head, position;
 };
 
-/// Loads one row of a [tokens, heads, dim] buffer as f32 into `row` (scratch of the padded dim, zero
-/// beyond it) and applies a row region (rope, norm, row maps) to it in place.
+/// Loads one row of a [tokens, heads, dim] buffer as f32 into `row` (scratch of the padded dim,
+/// zero beyond it) and applies a row region (rope, norm, row maps) to it in place.
 class RowEmitter {
 public:
   /// Takes scratch for rows of `dim` elements.

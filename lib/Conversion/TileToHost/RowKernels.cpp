@@ -19,7 +19,8 @@ using namespace pagefold::host;
 using Predicate = arith::CmpIPredicate;
 
 /// One item for every token of a request; with its position, which may be negative.
-static void forTokens(Kernel &kernel, Value batch, llvm::function_ref<void(Request, Value token, Value position)> body) {
+static void forTokens(Kernel &kernel, Value batch,
+                      llvm::function_ref<void(Request, Value token, Value position)> body) {
   HostBuilder &b = kernel.builder();
   auto items = [](Request request) { return request.qLen; };
   kernel.forItems(batch, items, [&](Request request, Value row, Value) {
@@ -40,8 +41,8 @@ void host::emitAppend(Kernel &kernel, tile::AppendOp op) {
   KVRows pages(kernel, op.getKv());
   Value key = kernel.find(op.getKey()), value = kernel.find(op.getValue());
   RowEmitter keyRow(kernel, width(key)), valueRow(kernel, width(value));
-  auto write = [&](RowEmitter &row, Value source, Region &region, Value target, const RowPlace &place,
-                   ValueRange where) {
+  auto write = [&](RowEmitter &row, Value source, Region &region, Value target,
+                   const RowPlace &place, ValueRange where) {
     row.load(source, place, region);
     b.forVectors(width(source), [&](Value offset, int64_t lanes) {
       HostBuilder::Values indices(where);
@@ -78,7 +79,8 @@ void host::emitRows(Kernel &kernel, tile::RowsOp op) {
     });
   };
   if (op.getBatch())
-    forTokens(kernel, op.getBatch(), [&](Request, Value token, Value position) { body(token, position); });
+    forTokens(kernel, op.getBatch(),
+              [&](Request, Value token, Value position) { body(token, position); });
   else
     kernel.forTickets(b.dim(input, 0), [&](Value token) { body(token, Value()); });
 }
@@ -89,12 +91,16 @@ void host::emitRows(Kernel &kernel, tile::RowsOp op) {
 
 void host::emitMerge(Kernel &kernel, tile::MergeOp op) {
   HostBuilder &b = kernel.builder();
-  Value outA = kernel.find(op.getOutA()), lseA = kernel.find(op.getLseA()), outB = kernel.find(op.getOutB()),
-        lseB = kernel.find(op.getLseB()), out = kernel.find(op.getOutput()), lse = kernel.find(op.getLse());
+  Value outA = kernel.find(op.getOutA()), lseA = kernel.find(op.getLseA()),
+        outB = kernel.find(op.getOutB()), lseB = kernel.find(op.getLseB()),
+        out = kernel.find(op.getOutput()), lse = kernel.find(op.getLse());
   double nothing = -std::numeric_limits<double>::infinity();
-  // The output of an empty side never enters, whatever it holds, and the other side passes bit for bit.
+  // The output of an empty side never enters, whatever it holds, and the other side passes bit for
+  // bit.
   auto combine = [&](Value fa, Value fb, ValueRange at, int64_t lanes) {
-    auto used = [&](Value f) { return b.splat(b.fcompare(arith::CmpFPredicate::UNE, f, b.f32(0)), lanes); };
+    auto used = [&](Value f) {
+      return b.splat(b.fcompare(arith::CmpFPredicate::UNE, f, b.f32(0)), lanes);
+    };
     Value a = b.fmul(b.loadVector(outA, at, lanes), b.splat(fa, lanes));
     Value other = b.fmul(b.loadVector(outB, at, lanes), b.splat(fb, lanes));
     Value onlyA = b.select(used(fa), a, b.like(0, a));
@@ -132,10 +138,11 @@ void host::emitMergeSplits(Kernel &kernel, tile::MergeSplitsOp op) {
     Value row = b.sub(token, request.firstRow);
     b.loop(b.index(0), b.index(heads(kernel.find(op.getOutput()))), 1, [&](Value head) {
       Value first = b.index(0), end = b.index(splits);
-      HostBuilder::Values top = b.loop(first, end, 1, b.f32(-std::numeric_limits<double>::infinity()),
-                                       [&](Value split, ValueRange best) {
-                                         return HostBuilder::Values{b.fmax(best[0], part(split, token, head, 0))};
-                                       });
+      HostBuilder::Values top =
+          b.loop(first, end, 1, b.f32(-std::numeric_limits<double>::infinity()),
+                 [&](Value split, ValueRange best) {
+                   return HostBuilder::Values{b.fmax(best[0], part(split, token, head, 0))};
+                 });
       Value m = b.finiteMax(top[0]);
       b.fill(acc, 0);
       HostBuilder::Values sum = b.loop(first, end, 1, b.f32(0), [&](Value split, ValueRange total) {

@@ -46,7 +46,8 @@ static Value laneOffsets(HostBuilder &b, Value table, ValueRange indices, int64_
   for (auto [i, index] : llvm::enumerate(indices)) {
     Value lane = arith::ExtSIOp::create(b, wide, onLanes(b, index, lanes));
     Value stride = arith::IndexCastOp::create(b, b.getI64Type(), metadata.getStrides()[i]);
-    Value part = static_cast<int64_t>(i) + 1 == type.getRank() ? lane : b.mul(lane, b.splat(stride, lanes));
+    Value part =
+        static_cast<int64_t>(i) + 1 == type.getRank() ? lane : b.mul(lane, b.splat(stride, lanes));
     offset = offset ? b.add(offset, part) : part;
   }
   return offset;
@@ -78,7 +79,8 @@ Value host::emitLookup(HostBuilder &b, Value table, ValueRange indices, int64_t 
   Value offsets = laneOffsets(b, table, clamped, lanes);
   HostBuilder::Values origin(type.getRank(), b.index(0));
   VectorType result = b.vectorType(lanes, type.getElementType());
-  Value all = arith::ConstantOp::create(b, DenseElementsAttr::get(b.vectorType(lanes, b.getI1Type()), true));
+  Value all = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(b.vectorType(lanes, b.getI1Type()), true));
   Value zero = arith::ConstantOp::create(b, b.getZeroAttr(result));
   Value read = vector::GatherOp::create(b, result, table, origin, offsets, all, zero);
   return widenElement(b, read);
@@ -106,7 +108,8 @@ static void emitElementwise(HostBuilder &b, Operation &op, DenseMap<Value, Value
     values[from] = to;
 }
 
-Value host::emitScalarRegion(Kernel &kernel, Region &region, ArrayRef<LazyArgument> arguments, int64_t lanes) {
+Value host::emitScalarRegion(Kernel &kernel, Region &region, ArrayRef<LazyArgument> arguments,
+                             int64_t lanes) {
   HostBuilder &b = kernel.builder();
   Block &block = region.front();
   DenseMap<Value, Value> values;

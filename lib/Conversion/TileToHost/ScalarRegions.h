@@ -17,8 +17,8 @@ using LazyArgument = std::function<mlir::Value()>;
 
 /// Emits a score, epilogue or row-map region. Each op becomes the same op, on vectors where one of
 /// its operands is a vector. Returns what it yields, as f32 of `lanes` lanes.
-mlir::Value emitScalarRegion(Kernel &kernel, mlir::Region &region, llvm::ArrayRef<LazyArgument> arguments,
-                             int64_t lanes);
+mlir::Value emitScalarRegion(Kernel &kernel, mlir::Region &region,
+                             llvm::ArrayRef<LazyArgument> arguments, int64_t lanes);
 
 /// Reads table[indices], clamped; a vector where one of the indices is a vector.
 mlir::Value emitLookup(HostBuilder &b, mlir::Value table, mlir::ValueRange indices, int64_t lanes);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Walks the ops of a space's body in order and emits each by its product form. Tiles of the fold live
-// in scratch; the scores of the standard form lie in the workspace, a slab for every item, because
-// materialising them is what that form is.
+// Walks the ops of a space's body in order and emits each by its product form. Tiles of the fold
+// live in scratch; the scores of the standard form lie in the workspace, a slab for every item,
+// because materialising them is what that form is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,8 @@ using Predicate = arith::CmpIPredicate;
 class SpaceEmitter {
 public:
   SpaceEmitter(Kernel &kernel, tile::SpaceOp space)
-      : kernel(kernel), b(kernel.builder()), space(space), form(ProductForm::create(kernel, space)) {}
+      : kernel(kernel), b(kernel.builder()), space(space),
+        form(ProductForm::create(kernel, space)) {}
   LogicalResult emit();
 
 private:
@@ -72,7 +73,8 @@ Value SpaceEmitter::tilesOf(Request request) {
   return b.ceilDivide(b.mul(request.qLen, space.getGroup()), form->qTile);
 }
 
-/// Items of a request: split fastest, then query tiles (the longest, which come last, first), then heads.
+/// Items of a request: split fastest, then query tiles (the longest, which come last, first), then
+/// heads.
 Item SpaceEmitter::decodeItem(Request request, Value number, Value ticket) {
   Item result;
   int64_t splits = space.getSchedule()->getSplits();
@@ -117,7 +119,9 @@ LogicalResult SpaceEmitter::emitOp(Operation &op) {
       .Case([&](tile::StorePartialOp store) { return emitStorePartial(store), success(); })
       // Loads of keys and values are part of the product that reads them; visits of their fold.
       .Case<tile::LoadKOp, tile::LoadVOp, tile::VisitsOp>([](Operation *) { return success(); })
-      .Default([](Operation *other) { return other->emitOpError("has no lowering to the host inside a space"); });
+      .Default([](Operation *other) {
+        return other->emitOpError("has no lowering to the host inside a space");
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,7 +199,9 @@ void SpaceEmitter::emitRanges(tile::FoldOp op, tile::MaskOp mask) {
   Value shareEnd = b.divide(b.mul(total, b.add(item.split, 1)), splits);
   Value before = b.index(0);
   for (auto [i, range] : llvm::enumerate(ranges)) {
-    auto clip = [&](Value number) { return b.max(b.min(b.add(range.begin, b.sub(number, before)), range.end), range.begin); };
+    auto clip = [&](Value number) {
+      return b.max(b.min(b.add(range.begin, b.sub(number, before)), range.end), range.begin);
+    };
     put(i, 0, splits == 1 ? range.begin : clip(shareBegin));
     put(i, 1, splits == 1 ? range.end : clip(shareEnd));
     put(i, 2, b.index(static_cast<int64_t>(range.kind)));
@@ -204,7 +210,8 @@ void SpaceEmitter::emitRanges(tile::FoldOp op, tile::MaskOp mask) {
   auto kindIs = [&](Value kind, VisitKind which) {
     return b.compare(Predicate::eq, kind, b.index(static_cast<int64_t>(which)));
   };
-  bool tests = llvm::any_of(ranges, [](VisitRange &range) { return range.kind == VisitKind::Test; });
+  bool tests =
+      llvm::any_of(ranges, [](VisitRange &range) { return range.kind == VisitKind::Test; });
   bool bitmap = bool(mask.getBitmap());
   b.loop(b.index(0), b.index(count), 1, [&](Value i) {
     Value kind = get(i, 2);
@@ -217,7 +224,8 @@ void SpaceEmitter::emitRanges(tile::FoldOp op, tile::MaskOp mask) {
       Value isTest = kindIs(kind, VisitKind::Test);
       TestResult test = emitTileTest(b, b.getLoc(), bounds, context, tile);
       Value visit = b.select(isTest, test.visit, arith::ConstantIntOp::create(b, b.getI1Type(), 1));
-      Value masked = arith::OrIOp::create(b, partial, arith::AndIOp::create(b, isTest, test.partial));
+      Value masked =
+          arith::OrIOp::create(b, partial, arith::AndIOp::create(b, isTest, test.partial));
       b.ifThen(visit, [&] { emitFoldStep(op, tile, masked); });
     });
   });
@@ -255,12 +263,15 @@ Value SpaceEmitter::allScores() {
   llvm::append_range(shape, slab.getShape());
   auto all = MemRefType::get(shape, b.getF32Type());
   int64_t bytes = all.getNumElements() * int64_t(sizeof(float));
-  Value memory = kernel.workspaceView(kernel.workspaceLayout().offsetOf(space.getItem(), bytes), all, {});
-  SmallVector<OpFoldResult> offsets{item.ticket, b.getIndexAttr(0), b.getIndexAttr(0)}, sizes{b.getIndexAttr(1)};
+  Value memory =
+      kernel.workspaceView(kernel.workspaceLayout().offsetOf(space.getItem(), bytes), all, {});
+  SmallVector<OpFoldResult> offsets{item.ticket, b.getIndexAttr(0), b.getIndexAttr(0)},
+      sizes{b.getIndexAttr(1)};
   for (int64_t extent : slab.getShape())
     sizes.push_back(b.getIndexAttr(extent));
   SmallVector<OpFoldResult> strides(3, b.getIndexAttr(1));
-  auto type = memref::SubViewOp::inferRankReducedResultType(slab.getShape(), all, offsets, sizes, strides);
+  auto type =
+      memref::SubViewOp::inferRankReducedResultType(slab.getShape(), all, offsets, sizes, strides);
   return memref::SubViewOp::create(b, cast<MemRefType>(type), memory, offsets, sizes, strides);
 }
 
@@ -294,8 +305,9 @@ void SpaceEmitter::emitFinish(tile::FinishOp op) {
   Finish finish(kernel, op.getOutput(), op.getLse(), op.getSinks(), op.getBody());
   b.loop(b.index(0), item.rows, 1, [&](Value m) {
     auto fact = [&](Value facts) { return b.toIndex(b.load(facts, {m})); };
-    finish.emit({b.load(form->max, {m}), b.load(form->sum, {m}), form->acc, {m}},
-                {fact(form->queryRow), fact(form->queryHead), fact(form->position), fact(form->token)});
+    finish.emit(
+        {b.load(form->max, {m}), b.load(form->sum, {m}), form->acc, {m}},
+        {fact(form->queryRow), fact(form->queryHead), fact(form->position), fact(form->token)});
   });
 }
 
@@ -303,7 +315,8 @@ void SpaceEmitter::emitStorePartial(tile::StorePartialOp op) {
   Value partials = kernel.find(op.getPartials());
   int64_t vDim = space.getKv().getType().getVDim();
   b.loop(b.index(0), item.rows, 1, [&](Value m) {
-    Value token = b.toIndex(b.load(form->token, {m})), head = b.toIndex(b.load(form->queryHead, {m}));
+    Value token = b.toIndex(b.load(form->token, {m})),
+          head = b.toIndex(b.load(form->queryHead, {m}));
     auto at = [&](Value i) { return HostBuilder::Values{item.split, token, head, i}; };
     b.store(b.load(form->max, {m}), partials, at(b.index(0)));
     b.store(b.load(form->sum, {m}), partials, at(b.index(1)));
@@ -315,4 +328,6 @@ void SpaceEmitter::emitStorePartial(tile::StorePartialOp op) {
 
 } // namespace
 
-LogicalResult host::emitSpace(Kernel &kernel, tile::SpaceOp op) { return SpaceEmitter(kernel, op).emit(); }
+LogicalResult host::emitSpace(Kernel &kernel, tile::SpaceOp op) {
+  return SpaceEmitter(kernel, op).emit();
+}

@@ -37,7 +37,8 @@ public:
 
 private:
   LogicalResult lower(Operation *op);
-  LogicalResult addKernel(Operation *op, StringRef workers, llvm::function_ref<LogicalResult(Kernel &)> emit);
+  LogicalResult addKernel(Operation *op, StringRef workers,
+                          llvm::function_ref<LogicalResult(Kernel &)> emit);
   LogicalResult emitElementwise(Kernel &kernel, linalg::GenericOp op);
   void buildPlan();
 
@@ -76,22 +77,29 @@ LogicalResult FunctionLowering::emitElementwise(Kernel &kernel, linalg::GenericO
 
 LogicalResult FunctionLowering::lower(Operation *op) {
   auto all = [&](auto emit) { return addKernel(op, "all", emit); };
-  auto done = [](auto emitter) { return [=](Kernel &kernel) { return emitter(kernel), success(); }; };
+  auto done = [](auto emitter) {
+    return [=](Kernel &kernel) { return emitter(kernel), success(); };
+  };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](tile::BatchOp batch) {
         return addKernel(op, "one", done([=](Kernel &kernel) { emitBatch(kernel, batch); }));
       })
-      .Case([&](tile::AppendOp append) { return all(done([=](Kernel &k) { emitAppend(k, append); })); })
+      .Case([&](tile::AppendOp append) {
+        return all(done([=](Kernel &k) { emitAppend(k, append); }));
+      })
       .Case([&](tile::RowsOp rows) { return all(done([=](Kernel &k) { emitRows(k, rows); })); })
       .Case([&](tile::MergeOp merge) { return all(done([=](Kernel &k) { emitMerge(k, merge); })); })
-      .Case([&](tile::MergeSplitsOp merge) { return all(done([=](Kernel &k) { emitMergeSplits(k, merge); })); })
+      .Case([&](tile::MergeSplitsOp merge) {
+        return all(done([=](Kernel &k) { emitMergeSplits(k, merge); }));
+      })
       .Case([&](tile::SpaceOp space) -> LogicalResult {
         if (!space.getSchedule())
           return space.emitOpError("expects a schedule: tile-select-schedule should have set it");
         return all([=](Kernel &kernel) { return emitSpace(kernel, space); });
       })
       .Case([&](linalg::GenericOp generic) {
-        return addKernel(op, "one", [&](Kernel &kernel) { return emitElementwise(kernel, generic); });
+        return addKernel(op, "one",
+                         [&](Kernel &kernel) { return emitElementwise(kernel, generic); });
       })
       .Case([](func::ReturnOp) { return success(); })
       // Everything else is found by the kernels that use it.

@@ -26,7 +26,8 @@ struct HostExpandMath : pagefold::host::impl::HostExpandMathBase<HostExpandMath>
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     // rsqrt and its kind stay: upstream would make them x86 intrinsics.
-    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) { return name != "math.rsqrt"; });
+    populateMathPolynomialApproximationPatterns(
+        patterns, [](StringRef name) { return name != "math.rsqrt"; });
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));
   }
 };

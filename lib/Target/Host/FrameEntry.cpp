@@ -34,8 +34,9 @@ void addEntry(LLVM::LLVMFuncOp body) {
   builder.setInsertionPointToEnd(block);
   SmallVector<Value> words;
   for (auto [i, param] : llvm::enumerate(body.getArgumentTypes())) {
-    Value address = LLVM::GEPOp::create(builder, loc, pointer, builder.getI64Type(), block->getArgument(0),
-                                        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    Value address =
+        LLVM::GEPOp::create(builder, loc, pointer, builder.getI64Type(), block->getArgument(0),
+                            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
     words.push_back(LLVM::LoadOp::create(builder, loc, param, address));
   }
   LLVM::CallOp::create(builder, loc, body, words);

@@ -32,7 +32,8 @@ const ScheduleRow &host::chooseRow(const SpaceShape &shape) {
   llvm_unreachable("the last row takes everything");
 }
 
-tile::ScheduleAttr host::makeSchedule(mlir::MLIRContext *context, const ScheduleRow &row, const SpaceShape &shape) {
+tile::ScheduleAttr host::makeSchedule(mlir::MLIRContext *context, const ScheduleRow &row,
+                                      const SpaceShape &shape) {
   int64_t qTile = row.qTile ? row.qTile : shape.rows;
   if (row.kind == tile::ScheduleKind::Outer)
     qTile = llvm::alignTo(qTile, 16);

@@ -24,7 +24,8 @@ struct HostTarget {
   static HostTarget ofCpu(llvm::StringRef cpu);
 };
 
-/// Translates a module of the llvm dialect to LLVM IR, optimises it, and links an ELF shared object.
+/// Translates a module of the llvm dialect to LLVM IR, optimises it, and links an ELF shared
+/// object.
 mlir::FailureOr<std::string> emitSharedObject(mlir::ModuleOp module, const HostTarget &target);
 
 } // namespace pagefold::host

@@ -26,6 +26,22 @@ def HostExpandMath : Pass<"host-expand-math"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
+def HostToLLVM : Pass<"host-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Converts vectors, buffers, arithmetic and functions to the llvm dialect";
+  let description = [{
+    **Requires** blocks and branches (`convert-scf-to-cf`), and views made offset arithmetic (`expand-strided-metadata`).
+
+    **Ensures** that every op but `tile.plan` is of the llvm dialect.
+
+    **Idea.** Upstream's conversions, in one walk: each alone sets up and visits the whole module, which
+    would be most of the compile time of a small kernel. What has neither an instruction nor a polynomial becomes a
+    call of the C library's math.
+
+    **Does not** hold a pattern of its own.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::func::FuncDialect", "::mlir::vector::VectorDialect"];
+}
+
 def HostFrameEntry : Pass<"host-frame-entry", "::mlir::ModuleOp"> {
   let summary = "Gives every kernel the entry that the runtime calls";
   let description = [{

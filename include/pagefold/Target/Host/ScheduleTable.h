@@ -19,17 +19,17 @@ namespace pagefold::host {
 
 /// What a schedule is chosen from.
 struct SpaceShape {
-  int64_t rows;  ///< the most rows of one (request, KV head): max q_len x group
+  int64_t rows; ///< the most rows of one (request, KV head): max q_len x group
   int64_t kDim, vDim;
   int64_t kvLen; ///< the most keys of a request
 };
 
 struct ScheduleRow {
   llvm::StringLiteral name;
-  int64_t maxRows;          ///< the row is for spaces of at most so many rows
+  int64_t maxRows; ///< the row is for spaces of at most so many rows
   tile::ScheduleKind kind;
-  int64_t qTile;            ///< rows of a query tile; 0: as many as the space has
-  int64_t kvTile;           ///< keys of a KV tile
+  int64_t qTile;  ///< rows of a query tile; 0: as many as the space has
+  int64_t kvTile; ///< keys of a KV tile
   llvm::StringLiteral reason;
 };
 
@@ -40,7 +40,8 @@ llvm::ArrayRef<ScheduleRow> scheduleTable();
 const ScheduleRow &chooseRow(const SpaceShape &shape);
 
 /// The row's schedule for this space.
-tile::ScheduleAttr makeSchedule(mlir::MLIRContext *context, const ScheduleRow &row, const SpaceShape &shape);
+tile::ScheduleAttr makeSchedule(mlir::MLIRContext *context, const ScheduleRow &row,
+                                const SpaceShape &shape);
 
 } // namespace pagefold::host
 

@@ -59,7 +59,8 @@ static FailureOr<int64_t> parseExtent(AsmParser &parser) {
     if (failed(*number))
       return failure();
     if (value < 1)
-      return parser.emitError(parser.getCurrentLocation(), "expects an extent of at least 1, got ") << value,
+      return parser.emitError(parser.getCurrentLocation(), "expects an extent of at least 1, got ")
+                 << value,
              failure();
     return value;
   }
@@ -70,7 +71,8 @@ static FailureOr<int64_t> parseExtent(AsmParser &parser) {
   for (int64_t extent : {TileType::Q, TileType::KV, TileType::All})
     if (word == spelling(extent))
       return extent;
-  return parser.emitError(loc, "expects an extent: a number, q, kv or all, got ") << word, failure();
+  return parser.emitError(loc, "expects an extent: a number, q, kv or all, got ") << word,
+         failure();
 }
 
 Type TileType::parse(AsmParser &parser) {
@@ -110,12 +112,33 @@ void TileType::print(AsmPrinter &printer) const {
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ScheduleKind kind,
                                    int64_t qTile, int64_t kvTile, int64_t splits) {
   if (kind == ScheduleKind::Outer && (qTile < 16 || qTile > 512 || qTile % 16))
-    return emitError() << "C1: expects q_tile to be a multiple of 16 from 16 to 512 for outer, got " << qTile;
+    return emitError() << "C1: expects q_tile to be a multiple of 16 from 16 to 512 for outer, got "
+                       << qTile;
   if (kind == ScheduleKind::Dot && (qTile < 1 || qTile > 16))
     return emitError() << "C1: expects q_tile from 1 to 16 for dot, got " << qTile;
   if (kvTile < 16 || kvTile > 1024 || kvTile % 16)
-    return emitError() << "C2: expects kv_tile to be a multiple of 16 from 16 to 1024, got " << kvTile;
+    return emitError() << "C2: expects kv_tile to be a multiple of 16 from 16 to 1024, got "
+                       << kvTile;
   if (splits < 1 || splits > 128)
     return emitError() << "C3: expects splits from 1 to 128, got " << splits;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// KVType
+//===----------------------------------------------------------------------===//
+
+LogicalResult KVType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t heads,
+                             int64_t kDim, int64_t vDim, Type elementType, int64_t pageSize) {
+  if (heads < 1)
+    return emitError() << "C1: expects at least 1 head, got " << heads;
+  for (int64_t dim : {kDim, vDim})
+    if (!pagefold::attn::PagedKVType::isHeadDim(dim))
+      return emitError() << "C2: expects head dims that are multiples of 8 from 8 to 512, got "
+                         << dim;
+  if (!elementType.isF32() && !elementType.isF16() && !elementType.isBF16())
+    return emitError() << "C3: expects f32, f16 or bf16 elements, got " << elementType;
+  if (pageSize < 0 || pageSize > 1024)
+    return emitError() << "C4: expects a page of 1 to 1024 tokens, got " << pageSize;
   return success();
 }

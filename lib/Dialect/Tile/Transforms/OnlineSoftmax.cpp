@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "pagefold/Dialect/Tile/IR/Tile.h"
-#include "pagefold/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
+#include "pagefold/Dialect/Tile/IR/Tile.h"
+#include "pagefold/Dialect/Tile/Transforms/Passes.h"
 
 namespace pagefold::tile {
 #define GEN_PASS_DEF_TILEONLINESOFTMAX
@@ -58,14 +58,19 @@ void buildStep(OpBuilder &builder, StandardForm &form, Block &body) {
   Location loc = form.softmax.getLoc();
   Value tile = body.getArgument(0), partial = body.getArgument(1), state = body.getArgument(2);
   Value item = form.loadK.getItem();
-  Value keys = LoadKOp::create(builder, loc, onTile(form.loadK.getType()), form.loadK.getKv(), item, tile);
-  Value scores = ContractOp::create(builder, loc, onTile(form.scores.getType()), form.scores.getQuery(), keys);
-  auto map = MapOp::create(builder, loc, scores.getType(), scores, item, tile, form.map.getMask(), partial);
+  Value keys =
+      LoadKOp::create(builder, loc, onTile(form.loadK.getType()), form.loadK.getKv(), item, tile);
+  Value scores =
+      ContractOp::create(builder, loc, onTile(form.scores.getType()), form.scores.getQuery(), keys);
+  auto map = MapOp::create(builder, loc, scores.getType(), scores, item, tile, form.map.getMask(),
+                           partial);
   map.getBody().takeBody(form.map.getBody());
-  auto step = SoftmaxStepOp::create(builder, loc, state.getType(), scores.getType(), state, map.getResult());
-  Value values = LoadVOp::create(builder, loc, onTile(form.loadV.getType()), form.loadV.getKv(), item, tile);
-  Value next =
-      AccumulateOp::create(builder, loc, state.getType(), step.getWeights(), values, step.getNewState());
+  auto step = SoftmaxStepOp::create(builder, loc, state.getType(), scores.getType(), state,
+                                    map.getResult());
+  Value values =
+      LoadVOp::create(builder, loc, onTile(form.loadV.getType()), form.loadV.getKv(), item, tile);
+  Value next = AccumulateOp::create(builder, loc, state.getType(), step.getWeights(), values,
+                                    step.getNewState());
   YieldOp::create(builder, loc, next);
 }
 
@@ -80,8 +85,8 @@ void rewrite(StandardForm form) {
   builder.setInsertionPointToEnd(&body);
   buildStep(builder, form, body);
   form.product.getNewState().replaceAllUsesWith(fold.getResult());
-  for (Operation *op : std::initializer_list<Operation *>{form.product, form.loadV, form.softmax, form.map,
-                                                          form.scores, form.loadK})
+  for (Operation *op : std::initializer_list<Operation *>{form.product, form.loadV, form.softmax,
+                                                          form.map, form.scores, form.loadK})
     op->erase();
 }
 
@@ -94,7 +99,8 @@ struct TileOnlineSoftmax : pagefold::tile::impl::TileOnlineSoftmaxBase<TileOnlin
       std::optional<StandardForm> form = match(softmax);
       auto options = remark::RemarkOpts::name("OnlineSoftmax").category("tile-online-softmax");
       if (!form) {
-        remark::missed(loc, options) << "softmax stays materialised: expects contract, map, softmax, contract over all keys";
+        remark::missed(loc, options)
+            << "softmax stays materialised: expects contract, map, softmax, contract over all keys";
         continue;
       }
       rewrite(*form);

@@ -39,13 +39,16 @@ struct TileSelectSchedule : pagefold::tile::impl::TileSelectScheduleBase<TileSel
 
   LogicalResult select(SpaceOp space) {
     auto function = space->getParentOfType<FunctionOpInterface>();
-    auto bounds = function ? function->getAttrOfType<attn::BoundsAttr>("attn.bounds") : attn::BoundsAttr();
+    auto bounds =
+        function ? function->getAttrOfType<attn::BoundsAttr>("attn.bounds") : attn::BoundsAttr();
     if (!bounds)
       return space.emitOpError("expects attn.bounds on its function, to choose a schedule from");
     KVType kv = space.getKv().getType();
-    host::SpaceShape shape{bounds.getQLen() * int64_t(space.getGroup()), kv.getKDim(), kv.getVDim(), bounds.getKvLen()};
+    host::SpaceShape shape{bounds.getQLen() * int64_t(space.getGroup()), kv.getKDim(), kv.getVDim(),
+                           bounds.getKvLen()};
     const host::ScheduleRow &row = host::chooseRow(shape);
-    FailureOr<ScheduleAttr> schedule = override(space, host::makeSchedule(&getContext(), row, shape), shape);
+    FailureOr<ScheduleAttr> schedule =
+        override(space, host::makeSchedule(&getContext(), row, shape), shape);
     if (failed(schedule))
       return failure();
     space.setScheduleAttr(*schedule);
@@ -54,13 +57,15 @@ struct TileSelectSchedule : pagefold::tile::impl::TileSelectScheduleBase<TileSel
   }
 
   /// Replaces what the options name.
-  FailureOr<ScheduleAttr> override(SpaceOp space, ScheduleAttr chosen, const host::SpaceShape &shape) {
+  FailureOr<ScheduleAttr> override(SpaceOp space, ScheduleAttr chosen,
+                                   const host::SpaceShape &shape) {
     ScheduleKind kind = chosen.getKind();
     int64_t rows = chosen.getQTile();
     if (!form.empty()) {
       std::optional<ScheduleKind> named = symbolizeScheduleKind(form);
       if (!named)
-        return space.emitOpError("expects the option form to be outer or dot, got ") << form, failure();
+        return space.emitOpError("expects the option form to be outer or dot, got ") << form,
+               failure();
       kind = *named;
       rows = kind == ScheduleKind::Dot ? std::min<int64_t>(shape.rows, 16)
                                        : std::min<int64_t>(llvm::alignTo(shape.rows, 16), 96);
@@ -68,7 +73,8 @@ struct TileSelectSchedule : pagefold::tile::impl::TileSelectScheduleBase<TileSel
     auto pick = [](int64_t option, int64_t fromTable) { return option ? option : fromTable; };
     auto error = [&] { return space.emitOpError("cannot take this schedule: "); };
     ScheduleAttr result = ScheduleAttr::getChecked(error, &getContext(), kind, pick(qTile, rows),
-                                                   pick(kvTile, chosen.getKvTile()), pick(splits, chosen.getSplits()));
+                                                   pick(kvTile, chosen.getKvTile()),
+                                                   pick(splits, chosen.getSplits()));
     if (!result)
       return failure();
     return result;
@@ -78,13 +84,14 @@ struct TileSelectSchedule : pagefold::tile::impl::TileSelectScheduleBase<TileSel
     auto options = remark::RemarkOpts::name("Schedule").category("tile-select-schedule");
     std::string text;
     llvm::raw_string_ostream(text) << *space.getSchedule();
-    remark::passed(space.getLoc(), options) << text << " from row " << row.name.str() << ": " << row.reason.str();
+    remark::passed(space.getLoc(), options)
+        << text << " from row " << row.name.str() << ": " << row.reason.str();
     for (const host::ScheduleRow &other : host::scheduleTable()) {
       if (&other == &row)
         break;
       remark::analysis(space.getLoc(), options)
-          << ("row " + other.name + " rejected: " + llvm::Twine(shape.rows) + " rows, it takes at most " +
-              llvm::Twine(other.maxRows))
+          << ("row " + other.name + " rejected: " + llvm::Twine(shape.rows) +
+              " rows, it takes at most " + llvm::Twine(other.maxRows))
                  .str();
     }
   }

@@ -8,9 +8,9 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "pagefold/Dialect/Tile/IR/Tile.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace pagefold::tile {
 #define GEN_PASS_DEF_TILESPLITKV
@@ -29,7 +29,8 @@ Value createPartials(OpBuilder &builder, FinishOp finish, int64_t splits, int64_
   auto type = MemRefType::get({splits, ShapedType::kDynamic, heads, width}, builder.getF32Type());
   Value tokens = memref::DimOp::create(builder, finish.getLoc(), finish.getOutput(), 0);
   int64_t bytes = splits * maxTokens * heads * width * int64_t(sizeof(float));
-  return WorkspaceOp::create(builder, finish.getLoc(), type, tokens, builder.getI64IntegerAttr(bytes));
+  return WorkspaceOp::create(builder, finish.getLoc(), type, tokens,
+                             builder.getI64IntegerAttr(bytes));
 }
 
 void split(SpaceOp space, FinishOp finish, int64_t maxTokens) {
@@ -37,12 +38,18 @@ void split(SpaceOp space, FinishOp finish, int64_t maxTokens) {
   Location loc = finish.getLoc();
   Value partials = createPartials(builder, finish, space.getSchedule()->getSplits(), maxTokens);
   builder.setInsertionPointAfter(space);
-  auto merge = MergeSplitsOp::create(builder, loc, partials, space.getBatch(), finish.getOutput(), finish.getLse(),
-                                     finish.getSinks());
+  auto merge = MergeSplitsOp::create(builder, loc, partials, space.getBatch(), finish.getOutput(),
+                                     finish.getLse(), finish.getSinks());
   merge.getBody().takeBody(finish.getBody());
   builder.setInsertionPoint(finish);
   StorePartialOp::create(builder, loc, finish.getState(), finish.getItem(), partials);
   finish.erase();
+}
+
+ScheduleAttr withoutSplits(ScheduleAttr schedule) {
+  return ScheduleAttr::get(schedule.getContext(), schedule.getKind(), schedule.getQTile(),
+                           schedule.getKvTile(),
+                           /*splits=*/1);
 }
 
 struct TileSplitKV : pagefold::tile::impl::TileSplitKVBase<TileSplitKV> {
@@ -55,14 +62,17 @@ struct TileSplitKV : pagefold::tile::impl::TileSplitKVBase<TileSplitKV> {
       auto folds = space.getBody().getOps<FoldOp>();
       if (finishes.empty() || folds.empty()) {
         remark::missed(space.getLoc(), options) << "the standard form is not split: expects a fold";
+        space.setScheduleAttr(withoutSplits(*space.getSchedule())); // the schedule says what is
         return;
       }
-      auto bounds = space->getParentOfType<FunctionOpInterface>()->getAttrOfType<pagefold::attn::BoundsAttr>("attn.bounds");
+      auto bounds =
+          space->getParentOfType<FunctionOpInterface>()->getAttrOfType<pagefold::attn::BoundsAttr>(
+              "attn.bounds");
       if (!bounds) {
         space.emitOpError("expects attn.bounds on its function, to size the partial states");
         return signalPassFailure();
       }
-      remark::passed(space.getLoc(), options) 
+      remark::passed(space.getLoc(), options)
           << ("KV split into " + llvm::Twine(space.getSchedule()->getSplits()) + " parts").str();
       split(space, *finishes.begin(), bounds.maxTokens());
     });

@@ -29,10 +29,11 @@ void explain(FoldOp fold, MaskOp mask) {
   bounds.print(os);
   for (char &c : text)
     c = c == '\n' ? ';' : c;
-  remark::passed(fold.getLoc(), options) << "visits derived (" << pagefold::stringify(bounds.worstMethod()).str()
-                                         << "): " << text;
+  remark::passed(fold.getLoc(), options)
+      << "visits derived (" << pagefold::stringify(bounds.worstMethod()).str() << "): " << text;
   if (mask.getBitmap())
-    remark::missed(fold.getLoc(), options) << "a bitmap mask is not affine: it skips no tile, and every tile is tested by bits";
+    remark::missed(fold.getLoc(), options)
+        << "a bitmap mask is not affine: it skips no tile, and every tile is tested by bits";
 }
 
 void addVisits(FoldOp fold) {
@@ -43,8 +44,8 @@ void addVisits(FoldOp fold) {
     return;
   explain(fold, mask);
   OpBuilder builder(fold);
-  Value visits = VisitsOp::create(builder, fold.getLoc(), VisitsType::get(builder.getContext()), fold.getItem(),
-                                  map.getMask());
+  Value visits = VisitsOp::create(builder, fold.getLoc(), VisitsType::get(builder.getContext()),
+                                  fold.getItem(), map.getMask());
   fold.getVisitsMutable().assign(visits);
 }
 

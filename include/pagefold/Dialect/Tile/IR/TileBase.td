@@ -51,10 +51,17 @@ def Tile_KVType : Tile_Type<"KV", "kv"> {
     !tile.kv<8 heads, 128 x 128, bf16, page 16>
     !tile.kv<8 heads, 128 x 128, f32>
     ```
+
+    Constraints:
+    * C1: 1 <= heads.
+    * C2: k_dim and v_dim are multiples of 8 from 8 to 512.
+    * C3: the element type is f32, f16 or bf16.
+    * C4: 1 <= page <= 1024, where there is one.
   }];
   let parameters = (ins "int64_t":$heads, "int64_t":$kDim, "int64_t":$vDim, "::mlir::Type":$elementType,
                         OptionalParameter<"int64_t">:$pageSize);
   let assemblyFormat = "`<` $heads `heads` `,` $kDim `x` $vDim `,` $elementType (`,` `page` $pageSize^)? `>`";
+  let genVerifyDecl = 1;
   let extraClassDeclaration = "bool isPaged() const { return getPageSize() != 0; }";
 }
 
@@ -77,7 +84,7 @@ def Tile_TileType : Tile_Type<"Tile", "tile"> {
     (all keys of the request). The schedule gives the words their sizes, so a schedule never edits types.
 
     ```mlir
-    !tile.tile<q x 128, bf16>
+    !tile.tile<q x 128, f32>
     !tile.tile<q x kv, f32>
     ```
   }];
