@@ -134,7 +134,24 @@ void FunctionLowering::buildPlan() {
   (void)op;
 }
 
+/// The lowering reads what keys and values, batches, masks and visit lists are bound to.
+static LogicalResult checkSources(func::FuncOp function) {
+  WalkResult result = function.walk([](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (isa<tile::KVType, tile::BatchType, tile::MaskType, tile::VisitsType>(operand.getType()) &&
+          !operand.getDefiningOp()) {
+        op->emitOpError("expects its ")
+            << operand.getType() << " to come from an op of this function, got an argument";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult FunctionLowering::run() {
+  if (failed(checkSources(function)))
+    return failure();
   for (Operation &op : function.front())
     if (failed(lower(&op)))
       return failure();
