@@ -7,10 +7,10 @@
 
 #include "pagefold-c/Compiler.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/Remarks.h"
 #include "pagefold/InitAll.h"
 #include "pagefold/Pipeline/ParseGraph.h"
 #include "pagefold/Pipeline/Pipeline.h"
+#include "pagefold/Pipeline/Remarks.h"
 #include "pagefold/runtime/CApi.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -21,20 +21,6 @@ using namespace pagefold;
 using runtime::ErrorCode;
 
 namespace {
-
-/// Collects remarks as text, a line each: "passed tile-select-schedule: ...".
-class TextStreamer final : public remark::detail::MLIRRemarkStreamerBase {
-public:
-  explicit TextStreamer(std::string &text) : text(text) {}
-  void streamOptimizationRemark(const remark::detail::Remark &remark) override {
-    text += (remark.getRemarkTypeString() + " " + remark.getCombinedCategoryName() + ": " +
-             remark.getMsg() + "\n")
-                .str();
-  }
-
-private:
-  std::string &text;
-};
 
 /// Every diagnostic, "line:column: message", notes indented.
 class Diagnostics {
@@ -66,15 +52,13 @@ runtime::Result<std::string> compile(StringRef mlir, StringRef json, std::string
   FailureOr<CompileOptions> options = parseCompileOptions(json, error);
   if (failed(options))
     return runtime::fail(ErrorCode::InvalidArgument, error);
+  std::string ignored;
+  llvm::raw_string_ostream remarkLines(remarks ? *remarks : ignored);
   DialectRegistry registry;
   registerPagefold(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  if (remarks) {
-    remark::RemarkCategories all{std::nullopt, ".*", ".*", ".*", ".*"};
-    auto policy = std::make_unique<remark::RemarkEmittingPolicyAll>();
-    (void)remark::enableOptimizationRemarks(context, std::make_unique<TextStreamer>(*remarks),
-                                            std::move(policy), all);
-  }
+  if (remarks)
+    streamRemarks(context, remarkLines);
   context.printOpOnDiagnostic(false); // a sentence and its place, not the op
   Diagnostics diagnostics(context);
   auto source = std::make_shared<llvm::SourceMgr>();

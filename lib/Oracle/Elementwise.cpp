@@ -19,12 +19,17 @@ namespace {
 struct Access {
   TensorRef tensor;
   AffineMap map;
+  std::vector<AffineEvaluator> indices;
+
+  Access(TensorRef held, AffineMap indexing)
+      : tensor(std::move(held)), map(indexing),
+        indices(map.getResults().begin(), map.getResults().end()) {}
 
   /// The row-major offset at these loop indices, or -1 outside the tensor.
   int64_t offset(ArrayRef<int64_t> loops) const {
     int64_t at = 0;
-    for (auto [expr, dim] : llvm::zip_equal(map.getResults(), tensor->shape)) {
-      int64_t index = oracle::evaluateAffine(expr, loops, {});
+    for (auto [evaluator, dim] : llvm::zip_equal(indices, tensor->shape)) {
+      int64_t index = evaluator.evaluate(loops, {});
       if (index < 0 || index >= dim)
         return -1;
       at = at * dim + index;
@@ -104,7 +109,7 @@ Status oracle::evaluateGeneric(linalg::GenericOp op, Environment &env) {
     return tl::unexpected(program.error());
   SmallVector<Access> accesses;
   for (OpOperand &operand : op->getOpOperands())
-    accesses.push_back({env.tensor(operand.get()), op.getMatchingIndexingMap(&operand)});
+    accesses.emplace_back(env.tensor(operand.get()), op.getMatchingIndexingMap(&operand));
   Result<SmallVector<int64_t>> bounds = loopBounds(op, accesses);
   if (!bounds)
     return tl::unexpected(bounds.error());

@@ -16,18 +16,23 @@ static int64_t floorDivide(int64_t a, int64_t b) {
   return a / b - (a % b < 0);
 }
 
-int64_t pagefold::oracle::evaluateAffine(AffineExpr expr, ArrayRef<int64_t> dims,
-                                         ArrayRef<int64_t> symbols) {
+void AffineEvaluator::append(AffineExpr expr) {
+  Step step{expr.getKind(), 0};
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return constant.getValue();
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return dims[dim.getPosition()];
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return symbols[symbol.getPosition()];
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  int64_t a = oracle::evaluateAffine(binary.getLHS(), dims, symbols),
-          b = oracle::evaluateAffine(binary.getRHS(), dims, symbols);
-  switch (binary.getKind()) {
+    step.value = constant.getValue();
+  else if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    step.value = dim.getPosition();
+  else if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    step.value = symbol.getPosition();
+  else {
+    append(cast<AffineBinaryOpExpr>(expr).getLHS());
+    append(cast<AffineBinaryOpExpr>(expr).getRHS());
+  }
+  steps_.push_back(step);
+}
+
+static int64_t combine(AffineExprKind kind, int64_t a, int64_t b) {
+  switch (kind) {
   case AffineExprKind::Add:
     return a + b;
   case AffineExprKind::Mul:
@@ -43,13 +48,42 @@ int64_t pagefold::oracle::evaluateAffine(AffineExpr expr, ArrayRef<int64_t> dims
   }
 }
 
-bool MaskEvaluator::visible(ArrayRef<int64_t> dims) const {
-  return llvm::any_of(sets_, [&](IntegerSet set) {
-    for (unsigned i = 0; i < set.getNumConstraints(); ++i) {
-      int64_t value = evaluateAffine(set.getConstraint(i), dims, symbols_);
-      if (set.isEq(i) ? value != 0 : value < 0)
-        return false;
+int64_t AffineEvaluator::evaluate(ArrayRef<int64_t> dims, ArrayRef<int64_t> symbols) const {
+  SmallVector<int64_t, 16> stack;
+  for (const Step &step : steps_) {
+    switch (step.kind) {
+    case AffineExprKind::Constant:
+      stack.push_back(step.value);
+      break;
+    case AffineExprKind::DimId:
+      stack.push_back(dims[step.value]);
+      break;
+    case AffineExprKind::SymbolId:
+      stack.push_back(symbols[step.value]);
+      break;
+    default: {
+      int64_t b = stack.pop_back_val();
+      stack.back() = combine(step.kind, stack.back(), b);
     }
-    return true;
+    }
+  }
+  return stack.back();
+}
+
+MaskEvaluator::MaskEvaluator(ArrayRef<IntegerSet> sets, std::vector<int64_t> symbols)
+    : symbols_(std::move(symbols)) {
+  for (IntegerSet set : sets) {
+    std::vector<Constraint> &constraints = sets_.emplace_back();
+    for (unsigned i = 0; i < set.getNumConstraints(); ++i)
+      constraints.push_back({AffineEvaluator(set.getConstraint(i)), set.isEq(i)});
+  }
+}
+
+bool MaskEvaluator::visible(ArrayRef<int64_t> dims) const {
+  return llvm::any_of(sets_, [&](const std::vector<Constraint> &constraints) {
+    return llvm::all_of(constraints, [&](const Constraint &constraint) {
+      int64_t value = constraint.expr.evaluate(dims, symbols_);
+      return constraint.equality ? value == 0 : value >= 0;
+    });
   });
 }

@@ -119,12 +119,15 @@ LogicalResult pagefold::compileStages(ModuleOp module, Stage first, Stage last,
   return success();
 }
 
+host::HostTarget pagefold::targetOf(const CompileOptions &options) {
+  return options.cpu.empty() ? host::HostTarget::ofThisMachine()
+                             : host::HostTarget::ofCpu(options.cpu);
+}
+
 FailureOr<std::string> pagefold::compileToArtifact(ModuleOp module, const CompileOptions &options) {
   if (failed(compileStages(module, Stage::Attn, Stage::LLVM, options)))
     return failure();
-  auto target = options.cpu.empty() ? host::HostTarget::ofThisMachine()
-                                    : host::HostTarget::ofCpu(options.cpu);
-  return writeArtifact(module, target);
+  return writeArtifact(module, targetOf(options));
 }
 
 //===----------------------------------------------------------------------===//

@@ -42,14 +42,12 @@ constexpr Level kLevels[] = {{"attn", kAttnDialects, {}},
 /// The pass after which ops of a dialect are gone.
 StringRef removedBy(StringRef dialect) {
   return llvm::StringSwitch<StringRef>(dialect)
-      .Cases("attn", "tensor", "attn-to-tile")
+      .Cases({"attn", "tensor"}, "attn-to-tile")
       .Case("tile", "tile-to-host")
       .Case("linalg", "convert-linalg-to-loops")
       .Case("scf", "convert-scf-to-cf")
-      .Case("vector", "convert-vector-to-llvm")
-      .Case("memref", "finalize-memref-to-llvm")
-      .Case("math", "host-expand-math or convert-math-to-llvm")
-      .Cases("arith", "func", "convert-arith-to-llvm or convert-func-to-llvm")
+      .Cases({"vector", "memref", "arith", "func"}, "host-to-llvm")
+      .Case("math", "host-expand-math or host-to-llvm")
       .Default("a pass of an earlier level");
 }
 

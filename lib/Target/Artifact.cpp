@@ -84,6 +84,18 @@ static FailureOr<runtime::FunctionPlan> convertFunction(tile::PlanOp op) {
   return function;
 }
 
+/// The module without its plans: what becomes code.
+static OwningOpRef<ModuleOp> codeOf(ModuleOp module) {
+  OwningOpRef<ModuleOp> code(module.clone());
+  for (tile::PlanOp op : llvm::make_early_inc_range(code->getOps<tile::PlanOp>()))
+    op.erase();
+  return code;
+}
+
+FailureOr<std::string> pagefold::writeLLVMIR(ModuleOp module, const host::HostTarget &target) {
+  return host::emitLLVMIR(*codeOf(module), target);
+}
+
 FailureOr<std::string> pagefold::writeArtifact(ModuleOp module, const host::HostTarget &target) {
   runtime::Plan plan;
   plan.compiler = "pagefold " PAGEFOLD_VERSION;
@@ -97,10 +109,7 @@ FailureOr<std::string> pagefold::writeArtifact(ModuleOp module, const host::Host
       return failure();
     plan.functions.push_back(std::move(*function));
   }
-  OwningOpRef<ModuleOp> code(module.clone());
-  for (tile::PlanOp op : llvm::make_early_inc_range(code->getOps<tile::PlanOp>()))
-    op.erase();
-  FailureOr<std::string> object = host::emitSharedObject(*code, target);
+  FailureOr<std::string> object = host::emitSharedObject(*codeOf(module), target);
   if (failed(object))
     return failure();
   runtime::CodeSection section{"elf-shared", *object};

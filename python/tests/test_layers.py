@@ -206,3 +206,12 @@ def test_A18_appended_rows_are_stored_bit_for_bit(dtype):
     pf.compile(g)(q=batch.q, k=given[0], v=given[1], rows=batch.rows, cache=cache)
     for pool, tokens in zip((cache.k_pages, cache.v_pages), given):
         assert pool[cache.table[0, :2]].reshape(8, 2, 64).tobytes() == tokens.astype(storage(dtype)).tobytes()
+
+
+def test_A34_the_baseline_without_a_fold_is_not_split():
+    config, rng = Config(splits=8, online_softmax=False), np.random.default_rng(9)
+    for q_lens, kv_lens in (([48, 48], [700, 300]), ([1] * 8, [64] * 8)):
+        batch = random_batch(rng, config, q_lens, kv_lens)
+        out, lse = config.compiled()(q=batch.q, rows=batch.rows, cache=paged(batch, config, rng))
+        reference.check(out, lse, batch.expected(config), batch.rows, batch.lens, "f32")
+    assert "splits = 1" in config.compiled().explain() or "not split" in config.compiled().explain()

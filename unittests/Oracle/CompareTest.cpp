@@ -58,8 +58,8 @@ TEST(Compare, OneElementMayNotCarryAllTheError) {
   // 400 elements: one may be off by the whole norm's bound only where that is below 8 x RMS x
   // bound.
   Output want{filled(DType::F64, {400}, [](int64_t) { return 1; }), DType::F16, false, nullptr};
-  EXPECT_TRUE(compare(moved(want, 7, 0.0079), want).ok());
-  Comparison outcome = compare(moved(want, 7, 0.0081), want);
+  EXPECT_TRUE(compare(moved(want, 7, 0.0084), want).ok());
+  Comparison outcome = compare(moved(want, 7, 0.0086), want);
   EXPECT_LE(outcome.requests[0].error, outcome.requests[0].bound);
   EXPECT_FALSE(outcome.ok());
   EXPECT_NE(outcome.summary().find("worst element"), std::string::npos);

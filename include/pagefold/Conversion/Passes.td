@@ -23,6 +23,35 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     value's buffer is known without analysis. A returned value is written straight into the caller's
     buffer; what only lives between two kernels gets a place in the workspace.
 
+    **Example**
+
+    ```mlir
+    func.func @f(%x: tensor<?x2x64xf32>, %weight: tensor<64xf32>) -> tensor<?x2x64xf32>
+        attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
+      %y = attn.rms_norm %x, %weight eps 1.0e-5 : tensor<?x2x64xf32>, tensor<64xf32>
+      return %y : tensor<?x2x64xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !rows = memref<?x2x64xf32, strided<[?, ?, 1], offset: ?>>
+    !weight = memref<64xf32, strided<[1], offset: ?>>
+    func.func @f(%x: !rows, %weight: !weight, %out: !rows) attributes {
+        attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>,
+        tile.args = [{access = "read", dtype = "f32", name = "arg0", shape = ["tokens", 2, 64]},
+                     {access = "read", dtype = "f32", name = "arg1", shape = [64]},
+                     {access = "write", dtype = "f32", name = "out0", shape = ["tokens", 2, 64]} ]} {
+      tile.rows %x into %out {
+      ^bb0(%row: !tile.tile<q x 64, f32>):
+        %y = tile.rms_norm %row, %weight eps 1.0e-5 : !tile.tile<q x 64, f32>, !weight
+        tile.yield %y : !tile.tile<q x 64, f32>
+      } : !rows, !rows
+      return
+    }
+    ```
+
     **Does not** choose tile sizes, nor visit fewer keys than all.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
@@ -41,6 +70,8 @@ def TileToHost : Pass<"tile-to-host", "::mlir::ModuleOp"> {
     balance themselves. An item keeps its tiles in the worker's scratch. Two forms of the products:
     *outer* copies a KV tile and vectorises over query rows, so that neither operand is transposed and the
     row reductions have no horizontal steps; *dot* reads K and V where they lie, once, for few rows.
+
+    **Example.** `test/Conversion/TileToHost`, a file for each kind of kernel; `docs/levels/host.md`.
 
     **Does not** know any instruction set: vectors are 16 wide and LLVM fits them to the machine.
   }];

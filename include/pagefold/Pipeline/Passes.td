@@ -19,6 +19,10 @@ def VerifyLevel : Pass<"verify-level", "::mlir::ModuleOp"> {
     that names the pass which should have removed it.
 
     **Idea.** A level never looks back up. The contract is a table of dialects in `lib/Pipeline/VerifyLevel.cpp`.
+
+    **Example.** `test/Pipeline/verify-level.mlir`.
+
+    **Does not** change anything.
   }];
   let options = [Option<"level", "level", "std::string", /*default=*/"\"attn\"",
                         "attn, tile, host or llvm (default: attn)">];

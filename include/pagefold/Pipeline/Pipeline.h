@@ -23,6 +23,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "pagefold/Target/Host/HostCode.h"
 #include <string>
 
 namespace pagefold {
@@ -53,6 +54,9 @@ void buildStage(mlir::OpPassManager &manager, Stage stage, const CompileOptions 
 mlir::LogicalResult compileStages(mlir::ModuleOp module, Stage first, Stage last,
                                   const CompileOptions &options,
                                   llvm::StringRef dumpDirectory = {});
+
+/// The processor that the options name.
+host::HostTarget targetOf(const CompileOptions &options);
 
 /// All stages, then the artifact's bytes. Errors are diagnostics of the module's context.
 mlir::FailureOr<std::string> compileToArtifact(mlir::ModuleOp module,

@@ -23,6 +23,9 @@ namespace pagefold {
 /// Emits code for a module of the llvm dialect with tile.plan ops, and serialises both.
 mlir::FailureOr<std::string> writeArtifact(mlir::ModuleOp module, const host::HostTarget &target);
 
+/// The optimised LLVM IR, as text, of the code that writeArtifact would emit: to read.
+mlir::FailureOr<std::string> writeLLVMIR(mlir::ModuleOp module, const host::HostTarget &target);
+
 } // namespace pagefold
 
 #endif // PAGEFOLD_TARGET_ARTIFACT_H

@@ -51,6 +51,22 @@ bool isReshaped(Value value) {
   return isReshape(value.getDefiningOp()) || llvm::any_of(value.getUsers(), isReshape);
 }
 
+/// Buffers of tensors are counted in tokens: a reshape that mixes them with another dimension would
+/// need extents that the launch plan cannot say.
+LogicalResult checkReshape(Operation *op) {
+  auto collapse = dyn_cast<tensor::CollapseShapeOp>(op);
+  auto groups = collapse ? collapse.getReassociationIndices()
+                         : cast<tensor::ExpandShapeOp>(op).getReassociationIndices();
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  bool keepsTokens = !groups.empty() && groups.front().size() == 1;
+  if (type.hasStaticShape() ||
+      (keepsTokens && type.getNumDynamicDims() == 1 && type.isDynamicDim(0)))
+    return success();
+  return op->emitOpError("expects a reshape that keeps its first dimension, the tokens, and static "
+                         "other dimensions, got ")
+         << type << " to " << op->getResult(0).getType();
+}
+
 /// One argument of the new function, with its entry of the launch plan.
 struct Argument {
   Type type;
@@ -100,7 +116,8 @@ private:
   DenseMap<std::pair<Value, Value>, Value> batches; // (rows, kv) -> batch
   DenseMap<Value, Value> rowsOfBatch;               // batch -> rows, to compare
   SmallVector<Value> ropeTables;                    // those whose positions follow a cache
-  Value tokens;                                     // a buffer whose dim 0 counts the tokens
+  DenseSet<Operation *> placed; // reshapes whose source is written in their place
+  Value tokens;                 // a buffer whose dim 0 counts the tokens
 };
 
 //===----------------------------------------------------------------------===//
@@ -174,6 +191,9 @@ bool isWritten(Value value) {
 }
 
 LogicalResult FunctionConverter::buildSignature() {
+  for (Operation &op : source.front())
+    if (isReshape(&op) && failed(checkReshape(&op)))
+      return failure();
   for (BlockArgument arg : source.getArguments()) {
     auto given = source.getArgAttrOfType<StringAttr>(arg.getArgNumber(), "pagefold.name");
     std::string name = given ? given.str() : "arg" + std::to_string(arg.getArgNumber());
@@ -252,9 +272,9 @@ Value outsideOf(Value value) {
 /// The tables that bound positions: those of ropes that take their positions from a cache.
 void FunctionConverter::collectRopeTables() {
   source.walk([&](attn::RopeOp rope) {
-    Value table = outsideOf(rope.getCos());
-    if (rope.getRows() && !llvm::is_contained(ropeTables, table))
-      ropeTables.push_back(table);
+    for (Value table : {outsideOf(rope.getCos()), outsideOf(rope.getSin())})
+      if (rope.getRows() && !llvm::is_contained(ropeTables, table))
+        ropeTables.push_back(table);
   });
 }
 
@@ -314,8 +334,10 @@ Value FunctionConverter::destination(Value tensor) {
   if (Value known = values.lookup(tensor))
     return known;
   for (Operation *user : tensor.getUsers())
-    if (isReshape(user) && values.contains(user->getResult(0)))
+    if (isReshape(user) && values.contains(user->getResult(0))) {
+      placed.insert(user);
       return values[tensor] = inverseReshape(builder, user, values.lookup(user->getResult(0)));
+    }
   Value place = placeFor(tensor);
   if (place)
     values[tensor] = place;
@@ -512,25 +534,23 @@ LogicalResult FunctionConverter::convertGeneric(linalg::GenericOp op) {
   SmallVector<Value> inputs;
   for (Value input : op.getInputs())
     inputs.push_back(lookup(input));
+  IRMapping mapping;
+  if (failed(mapCaptures(op, [&](Value v) { return lookup(v); }, mapping)))
+    return failure();
   auto generic =
       linalg::GenericOp::create(builder, op.getLoc(), TypeRange(), inputs, ValueRange(output),
                                 op.getIndexingMapsArray(), op.getIteratorTypesArray());
-  IRMapping mapping;
   op.getRegion().cloneInto(&generic.getRegion(), mapping);
   return success();
 }
 
-LogicalResult FunctionConverter::convertReshape(Operation *op) {
-  if (values.contains(op->getResult(0)))
-    return success(); // the source was written into the reshaped place
+/// `input`, a contiguous buffer, in the shape of the reshape's result.
+Value reshapedView(OpBuilder &builder, Operation *op, Value input) {
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
   MemRefType type = MemRefType::get(result.getShape(), result.getElementType());
-  Value input = lookup(op->getOperand(0));
-  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
-    values[op->getResult(0)] = memref::CollapseShapeOp::create(builder, op->getLoc(), type, input,
-                                                               collapse.getReassociationIndices());
-    return success();
-  }
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+    return memref::CollapseShapeOp::create(builder, op->getLoc(), type, input,
+                                           collapse.getReassociationIndices());
   auto expand = cast<tensor::ExpandShapeOp>(op);
   SmallVector<OpFoldResult> shape;
   for (int64_t extent : result.getShape())
@@ -538,8 +558,30 @@ LogicalResult FunctionConverter::convertReshape(Operation *op) {
         ShapedType::isDynamic(extent)
             ? OpFoldResult(memref::DimOp::create(builder, op->getLoc(), input, 0).getResult())
             : OpFoldResult(builder.getIndexAttr(extent)));
-  values[op->getResult(0)] = memref::ExpandShapeOp::create(builder, op->getLoc(), type, input,
-                                                           expand.getReassociationIndices(), shape);
+  return memref::ExpandShapeOp::create(builder, op->getLoc(), type, input,
+                                       expand.getReassociationIndices(), shape);
+}
+
+/// A kernel that copies a buffer.
+void copyBuffer(OpBuilder &builder, Location loc, Value from, Value to) {
+  unsigned rank = cast<MemRefType>(to.getType()).getRank();
+  SmallVector<AffineMap> maps(2, builder.getMultiDimIdentityMap(rank));
+  SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
+  linalg::GenericOp::create(builder, loc, TypeRange(), from, to, maps, loops,
+                            [](OpBuilder &inner, Location loc, ValueRange args) {
+                              linalg::YieldOp::create(inner, loc, args[0]);
+                            });
+}
+
+LogicalResult FunctionConverter::convertReshape(Operation *op) {
+  if (placed.contains(op))
+    return success(); // the source was written into the reshaped place
+  Value view = reshapedView(builder, op, lookup(op->getOperand(0)));
+  // A result whose source has a place of its own: an argument, or another result.
+  if (Value result = values.lookup(op->getResult(0)))
+    copyBuffer(builder, op->getLoc(), view, result);
+  else
+    values[op->getResult(0)] = view;
   return success();
 }
 

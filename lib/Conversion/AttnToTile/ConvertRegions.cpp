@@ -7,9 +7,8 @@
 
 #include "ConvertRegions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace pagefold;
@@ -92,6 +91,19 @@ static Value castFloat(OpBuilder &builder, Location loc, Value value, Type type)
   return arith::ExtFOp::create(builder, loc, type, value);
 }
 
+LogicalResult pagefold::mapCaptures(linalg::GenericOp op, Lookup lookup, IRMapping &mapping) {
+  llvm::SetVector<Value> captures;
+  getUsedValuesDefinedAbove(op.getRegion(), captures);
+  for (Value capture : captures) {
+    Value found = lookup(capture);
+    if (!found)
+      return op.emitOpError("expects its body to use constants and scalars from around it, got a ")
+             << capture.getType();
+    mapping.map(capture, found);
+  }
+  return success();
+}
+
 static Value convertGeneric(OpBuilder &builder, linalg::GenericOp op, Value input,
                             Value inputTensor, Lookup lookup) {
   Location loc = op.getLoc();
@@ -99,10 +111,12 @@ static Value convertGeneric(OpBuilder &builder, linalg::GenericOp op, Value inpu
   for (OpOperand *operand : op.getDpsInputOperands())
     if (operand->get() != inputTensor)
       buffers[operand->get()] = lookup(operand->get());
+  IRMapping mapping;
+  if (failed(mapCaptures(op, lookup, mapping)))
+    return {};
   auto map = tile::RowMapOp::create(builder, loc, input.getType(), input);
   Block *block = tile::addScalarBlock(map.getBody(), tile::kRowMapArgs, loc);
   OpBuilder inner = OpBuilder::atBlockEnd(block);
-  IRMapping mapping;
   for (OpOperand *operand : op.getDpsInputOperands()) {
     BlockArgument arg = op.getMatchingBlockArgument(operand);
     Value read = operand->get() == inputTensor

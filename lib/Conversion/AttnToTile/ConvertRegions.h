@@ -8,6 +8,8 @@
 #ifndef PAGEFOLD_CONVERSION_ATTNTOTILE_CONVERTREGIONS_H
 #define PAGEFOLD_CONVERSION_ATTNTOTILE_CONVERTREGIONS_H
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
 #include "pagefold/Dialect/Tile/IR/Tile.h"
 
 namespace pagefold {
@@ -34,6 +36,11 @@ convertPrologue(mlir::Region &source, mlir::ValueRange captures, Lookup lookup,
                 mlir::Region &target, tile::TileType type,
                 llvm::function_ref<bool(mlir::Value rows, mlir::Value cache)> checkPositions,
                 mlir::Location loc);
+
+/// Maps what the body of an elementwise op uses from around it, constants and scalars; fails, with
+/// an error, for what has no level-2 value.
+mlir::LogicalResult mapCaptures(mlir::linalg::GenericOp op, Lookup lookup,
+                                mlir::IRMapping &mapping);
 
 /// Converts one row-wise op on `input`; null after an error.
 mlir::Value convertRowOp(mlir::OpBuilder &builder, mlir::Operation *op, mlir::Value input,

@@ -210,6 +210,12 @@ void SpaceEmitter::emitRanges(tile::FoldOp op, tile::MaskOp mask) {
   auto kindIs = [&](Value kind, VisitKind which) {
     return b.compare(Predicate::eq, kind, b.index(static_cast<int64_t>(which)));
   };
+  // What the list leaves out, counted once for all splits of an item.
+  kernel.count(Counter::TilesSkipped, [&] {
+    Value all = b.ceilDivide(item.request.kvLen, form->kvTile);
+    Value first = b.compare(Predicate::eq, item.split, b.index(0));
+    return b.select(first, b.sub(all, total), b.index(0));
+  });
   bool tests =
       llvm::any_of(ranges, [](VisitRange &range) { return range.kind == VisitKind::Test; });
   bool bitmap = bool(mask.getBitmap());
@@ -226,6 +232,7 @@ void SpaceEmitter::emitRanges(tile::FoldOp op, tile::MaskOp mask) {
       Value visit = b.select(isTest, test.visit, arith::ConstantIntOp::create(b, b.getI1Type(), 1));
       Value masked =
           arith::OrIOp::create(b, partial, arith::AndIOp::create(b, isTest, test.partial));
+      kernel.count(Counter::TilesSkipped, [&] { return b.select(visit, b.index(0), b.index(1)); });
       b.ifThen(visit, [&] { emitFoldStep(op, tile, masked); });
     });
   });

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "pagefold/Conversion/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -71,6 +72,10 @@ LogicalResult FunctionLowering::emitElementwise(Kernel &kernel, linalg::GenericO
   IRMapping mapping;
   for (Value operand : op->getOperands())
     mapping.map(operand, kernel.find(operand));
+  llvm::SetVector<Value> captures; // constants and scalars that its body uses
+  getUsedValuesDefinedAbove(op.getRegion(), captures);
+  for (Value capture : captures)
+    mapping.map(capture, kernel.find(capture));
   kernel.builder().clone(*op, mapping);
   return success();
 }
@@ -134,7 +139,24 @@ void FunctionLowering::buildPlan() {
   (void)op;
 }
 
+/// The lowering reads what keys and values, batches, masks and visit lists are bound to.
+static LogicalResult checkSources(func::FuncOp function) {
+  WalkResult result = function.walk([](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (isa<tile::KVType, tile::BatchType, tile::MaskType, tile::VisitsType>(operand.getType()) &&
+          !operand.getDefiningOp()) {
+        op->emitOpError("expects its ")
+            << operand.getType() << " to come from an op of this function, got an argument";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult FunctionLowering::run() {
+  if (failed(checkSources(function)))
+    return failure();
   for (Operation &op : function.front())
     if (failed(lower(&op)))
       return failure();

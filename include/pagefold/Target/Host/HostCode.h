@@ -28,6 +28,9 @@ struct HostTarget {
 /// object.
 mlir::FailureOr<std::string> emitSharedObject(mlir::ModuleOp module, const HostTarget &target);
 
+/// The optimised LLVM IR on the way there, as text.
+mlir::FailureOr<std::string> emitLLVMIR(mlir::ModuleOp module, const HostTarget &target);
+
 } // namespace pagefold::host
 
 #endif // PAGEFOLD_TARGET_HOST_HOSTCODE_H

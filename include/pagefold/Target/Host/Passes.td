@@ -19,7 +19,9 @@ def HostExpandMath : Pass<"host-expand-math"> {
     like stay: they are instructions.
 
     **Idea.** What LLVM would turn into one library call for each lane becomes a handful of vector ops: upstream's
-    polynomial approximations.
+    polynomial approximations, and for exp2, which has none, a power of two times one of exp.
+
+    **Example.** `test/Target/Host/host-expand-math.mlir`.
 
     **Does not** touch the fold's own exp, which is arithmetic already.
   }];
@@ -37,6 +39,8 @@ def HostToLLVM : Pass<"host-to-llvm", "::mlir::ModuleOp"> {
     would be most of the compile time of a small kernel. What has neither an instruction nor a polynomial becomes a
     call of the C library's math.
 
+    **Example.** `test/Target/Host/host-to-llvm.mlir`.
+
     **Does not** hold a pattern of its own.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::func::FuncDialect", "::mlir::vector::VectorDialect"];
@@ -49,6 +53,30 @@ def HostFrameEntry : Pass<"host-frame-entry", "::mlir::ModuleOp"> {
 
     **Ensures** that each kernel's symbol is a function of one pointer, the frame: 8-byte words, one for
     each parameter (`docs/artifact.md`). The body becomes internal.
+
+    **Example**
+
+    ```mlir
+    llvm.func @kernel(%data: !llvm.ptr, %size: i64) {
+      llvm.return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    llvm.func internal @kernel_body(%data: !llvm.ptr, %size: i64) {
+      llvm.return
+    }
+    llvm.func @kernel(%frame: !llvm.ptr) {
+      %0 = llvm.getelementptr %frame[0] : (!llvm.ptr) -> !llvm.ptr, i64
+      %data = llvm.load %0 : !llvm.ptr -> !llvm.ptr
+      %1 = llvm.getelementptr %frame[1] : (!llvm.ptr) -> !llvm.ptr, i64
+      %size = llvm.load %1 : !llvm.ptr -> i64
+      llvm.call @kernel_body(%data, %size) : (!llvm.ptr, i64) -> ()
+      llvm.return
+    }
+    ```
 
     **Does not** change the body.
   }];

@@ -155,15 +155,6 @@ LogicalResult RowsOp::verifyRegions() {
   return success();
 }
 
-static LogicalResult verifyBatchOf(Operation *op, StringRef constraint, Value batch, Value kv) {
-  auto known = batch.getDefiningOp<BatchOp>();
-  if (!known || known.getKv() == kv)
-    return success();
-  auto diagnostic = op->emitOpError(constraint) << ": expects a batch of its KV";
-  diagnostic.attachNote(known.getLoc()) << "the batch checks another KV here";
-  return diagnostic;
-}
-
 LogicalResult AppendOp::verify() {
   KVType kv = getKv().getType();
   if (!kv.isPaged())
@@ -182,8 +173,6 @@ LogicalResult AppendOp::verifyRegions() {
     return failure();
   return verifyRowRegion(*this, "C3", getValueBody(), kv.getVDim());
 }
-
-LogicalResult SpaceOp::verify() { return verifyBatchOf(*this, "C3", getBatch(), getKv()); }
 
 //===----------------------------------------------------------------------===//
 // Merge, workspace, look-up

@@ -26,6 +26,8 @@ static int64_t queryHeads(SpaceOp space) {
 // The space
 //===----------------------------------------------------------------------===//
 
+LogicalResult SpaceOp::verify() { return verifyBatchOf(*this, "C3", getBatch(), getKv()); }
+
 LogicalResult SpaceOp::verifyRegions() {
   if (getBody().getNumArguments() != 1 || !isa<ItemType>(getBody().getArgument(0).getType()))
     return emitOpError("C1: expects a region that takes one item");

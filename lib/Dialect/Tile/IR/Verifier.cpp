@@ -62,6 +62,16 @@ LogicalResult pagefold::tile::verifyTile(Operation *op, StringRef constraint, St
   return op->emitOpError(constraint) << ": expects " << what << " " << expected << ", got " << type;
 }
 
+LogicalResult pagefold::tile::verifyBatchOf(Operation *op, StringRef constraint, Value batch,
+                                            Value kv) {
+  auto known = batch.getDefiningOp<BatchOp>();
+  if (!known || known.getKv() == kv)
+    return success();
+  auto diagnostic = op->emitOpError(constraint) << ": expects a batch of its KV";
+  diagnostic.attachNote(known.getLoc()) << "the batch checks another KV here";
+  return diagnostic;
+}
+
 //===----------------------------------------------------------------------===//
 // Items
 //===----------------------------------------------------------------------===//

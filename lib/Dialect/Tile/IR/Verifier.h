@@ -31,6 +31,10 @@ mlir::LogicalResult verifyTile(mlir::Operation *op, llvm::StringRef constraint,
                                llvm::StringRef what, mlir::Type type,
                                llvm::ArrayRef<int64_t> shape);
 
+/// Checks that the batch, where its op is known, checks this KV.
+mlir::LogicalResult verifyBatchOf(mlir::Operation *op, llvm::StringRef constraint,
+                                  mlir::Value batch, mlir::Value kv);
+
 /// Checks that the op stands in a space and takes the space's item.
 mlir::LogicalResult verifyItem(mlir::Operation *op, llvm::StringRef constraint, mlir::Value item);
 

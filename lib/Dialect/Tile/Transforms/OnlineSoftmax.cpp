@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RemarkOf.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Remarks.h"
 #include "pagefold/Dialect/Tile/IR/Tile.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
 
@@ -97,7 +97,7 @@ struct TileOnlineSoftmax : pagefold::tile::impl::TileOnlineSoftmaxBase<TileOnlin
     for (SoftmaxOp softmax : candidates) {
       Location loc = softmax.getLoc();
       std::optional<StandardForm> form = match(softmax);
-      auto options = remark::RemarkOpts::name("OnlineSoftmax").category("tile-online-softmax");
+      auto options = remarkOf(softmax, "OnlineSoftmax", "tile-online-softmax");
       if (!form) {
         remark::missed(loc, options)
             << "softmax stays materialised: expects contract, map, softmax, contract over all keys";

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RemarkOf.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/Remarks.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "pagefold/Dialect/Tile/IR/Tile.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
 #include "pagefold/Target/Host/ScheduleTable.h"
@@ -81,11 +80,11 @@ struct TileSelectSchedule : pagefold::tile::impl::TileSelectScheduleBase<TileSel
   }
 
   void explain(SpaceOp space, const host::ScheduleRow &row, const host::SpaceShape &shape) {
-    auto options = remark::RemarkOpts::name("Schedule").category("tile-select-schedule");
+    auto options = remarkOf(space, "Schedule", "tile-select-schedule");
     std::string text;
-    llvm::raw_string_ostream(text) << *space.getSchedule();
-    remark::passed(space.getLoc(), options)
-        << text << " from row " << row.name.str() << ": " << row.reason.str();
+    llvm::raw_string_ostream(text)
+        << *space.getSchedule() << " from row " << row.name << ": " << row.reason;
+    remark::passed(space.getLoc(), options) << text;
     for (const host::ScheduleRow &other : host::scheduleTable()) {
       if (&other == &row)
         break;

@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RemarkOf.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/Remarks.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "pagefold/Dialect/Tile/IR/Tile.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
 
@@ -57,7 +56,7 @@ struct TileSplitKV : pagefold::tile::impl::TileSplitKVBase<TileSplitKV> {
     getOperation().walk([&](SpaceOp space) {
       if (!space.getSchedule() || space.getSchedule()->getSplits() <= 1)
         return;
-      auto options = remark::RemarkOpts::name("SplitKV").category("tile-split-kv");
+      auto options = remarkOf(space, "SplitKV", "tile-split-kv");
       auto finishes = space.getBody().getOps<FinishOp>();
       auto folds = space.getBody().getOps<FoldOp>();
       if (finishes.empty() || folds.empty()) {

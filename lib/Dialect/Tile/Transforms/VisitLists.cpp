@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/IR/Remarks.h"
+#include "RemarkOf.h"
 #include "pagefold/Analysis/TileBounds.h"
 #include "pagefold/Dialect/Tile/IR/Tile.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
@@ -22,15 +22,15 @@ namespace {
 
 /// Says what was derived from the mask, and how well.
 void explain(FoldOp fold, MaskOp mask) {
-  auto options = remark::RemarkOpts::name("VisitList").category("tile-visit-lists");
+  auto options = remarkOf(fold, "VisitList", "tile-visit-lists");
   pagefold::TileBounds bounds = pagefold::deriveTileBounds(mask.getSets().getMaskSets());
   std::string text;
   llvm::raw_string_ostream os(text);
+  os << "visits derived (" << pagefold::stringify(bounds.worstMethod()) << "): ";
   bounds.print(os);
   for (char &c : text)
     c = c == '\n' ? ';' : c;
-  remark::passed(fold.getLoc(), options)
-      << "visits derived (" << pagefold::stringify(bounds.worstMethod()).str() << "): " << text;
+  remark::passed(fold.getLoc(), options) << StringRef(text).rtrim(';').str();
   if (mask.getBitmap())
     remark::missed(fold.getLoc(), options)
         << "a bitmap mask is not affine: it skips no tile, and every tile is tested by bits";

@@ -44,7 +44,7 @@ def Tile_PagedOp : Tile_Op<"paged", [Pure]> {
   let results = (outs Tile_KVType:$kv);
   let assemblyFormat = [{
     $kPages `,` $vPages `table` `(` $table `)` (`starts` `(` $starts^ `)`)? `lens` `(` $lens `)` attr-dict
-    `:` type($kPages) `,` type($vPages) `,` type($table) (`,` `starts` type($starts)^)? `,` type($lens) `->` type($kv)
+    `:` type($kPages) `,` type($vPages) `,` type($table) (`starts` type($starts)^)? `,` type($lens) `->` type($kv)
   }];
   let hasVerifier = 1;
 }
@@ -655,7 +655,7 @@ def Tile_PlanOp : Tile_Op<"plan", [IsolatedFromAbove]> {
     scratch, kernels in order (`docs/artifact.md`). It stays in the IR until the artifact is written.
 
     ```mlir
-    tile.plan "decode" {
+    tile.plan @decode {
       args = [{name = "q", dtype = "f32", shape = ["tokens", 8, 64], access = "read"} ],
       bounds = {batch = 4, kv_len = 128, q_len = 1, tokens = 4}, error_word = 0, scratch = 4096, workspace = 320,
       workspace_head = 256, kernels = [{symbol = "decode_k0", op = "tile.batch", workers = "one"} ]

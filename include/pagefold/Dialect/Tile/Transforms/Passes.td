@@ -23,6 +23,75 @@ def TileOnlineSoftmax : Pass<"tile-online-softmax"> {
     to a running maximum: when it grows from m to m', what was summed is scaled by exp(m - m').
     That makes a step from a tile and a state to a state, and steps are associative.
 
+    **Example**
+
+    ```mlir
+    !kv = !tile.kv<2 heads, 64 x 64, f32, page 16>
+    !all = !tile.tile<q x all, f32>
+    !keys = !tile.tile<all x 64, f32>
+    func.func @f(%batch: !tile.batch, %kv: !kv, %q: memref<?x2x64xf32>, %out: memref<?x2x64xf32>,
+                 %mask: !tile.mask) {
+      tile.space of %batch, %kv group 1 {
+      ^bb0(%item: !tile.item):
+        %qt = tile.load_q %q at %item scale 0.125 {
+        ^bb0(%x: !tile.tile<q x 64, f32>):
+          tile.yield %x : !tile.tile<q x 64, f32>
+        } : memref<?x2x64xf32> -> !tile.tile<q x 64, f32>
+        %k = tile.load_k %kv at %item : !kv -> !keys
+        %s = tile.contract %qt, %k : !tile.tile<q x 64, f32>, !keys -> !all
+        %s1 = tile.map %s at %item mask(%mask) {
+        ^bb0(%x: f32, %i: i32, %j: i32, %h: i32, %b: i32, %position: i32, %token: i32):
+          tile.yield %x : f32
+        } : !all
+        %p, %st = tile.softmax %s1 : !all -> !tile.state<64>
+        %v = tile.load_v %kv at %item : !kv -> !keys
+        %acc = tile.accumulate %p, %v into %st : !all, !keys, !tile.state<64>
+        tile.finish %acc at %item into %out {
+        ^bb0(%o: f32, %i: i32, %h: i32, %d: i32, %position: i32, %token: i32):
+          tile.yield %o : f32
+        } : !tile.state<64>, memref<?x2x64xf32>
+      } : !kv
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !kv = !tile.kv<2 heads, 64 x 64, f32, page 16>
+    !some = !tile.tile<q x kv, f32>
+    !keys = !tile.tile<kv x 64, f32>
+    func.func @f(%batch: !tile.batch, %kv: !kv, %q: memref<?x2x64xf32>, %out: memref<?x2x64xf32>,
+                 %mask: !tile.mask) {
+      tile.space of %batch, %kv group 1 {
+      ^bb0(%item: !tile.item):
+        %qt = tile.load_q %q at %item scale 0.125 {
+        ^bb0(%x: !tile.tile<q x 64, f32>):
+          tile.yield %x : !tile.tile<q x 64, f32>
+        } : memref<?x2x64xf32> -> !tile.tile<q x 64, f32>
+        %init = tile.init : !tile.state<64>
+        %acc = tile.fold %item init(%init) {
+        ^bb0(%t: index, %partial: i1, %st: !tile.state<64>):
+          %k = tile.load_k %kv at %item[%t] : !kv -> !keys
+          %s = tile.contract %qt, %k : !tile.tile<q x 64, f32>, !keys -> !some
+          %s1 = tile.map %s at %item[%t] mask(%mask) partial(%partial) {
+          ^bb0(%x: f32, %i: i32, %j: i32, %h: i32, %b: i32, %position: i32, %token: i32):
+            tile.yield %x : f32
+          } : !some
+          %st1, %p = tile.softmax_step %st, %s1 : !tile.state<64>, !some
+          %v = tile.load_v %kv at %item[%t] : !kv -> !keys
+          %st2 = tile.accumulate %p, %v into %st1 : !some, !keys, !tile.state<64>
+          tile.yield %st2 : !tile.state<64>
+        } : !tile.state<64>
+        tile.finish %acc at %item into %out {
+        ^bb0(%o: f32, %i: i32, %h: i32, %d: i32, %position: i32, %token: i32):
+          tile.yield %o : f32
+        } : !tile.state<64>, memref<?x2x64xf32>
+      } : !kv
+      return
+    }
+    ```
+
     **Does not** decide which tiles are visited (`tile-visit-lists`), nor their size (`tile-select-schedule`).
   }];
   let dependentDialects = ["::pagefold::tile::TileDialect"];
@@ -39,6 +108,42 @@ def TileSelectSchedule : Pass<"tile-select-schedule", "::mlir::ModuleOp"> {
     **Idea.** One table per target (`lib/Target/Host/ScheduleTable.cpp`); the first row whose condition on (rows of a
     request, head dims, KV length) holds decides.
     Overrides replace single fields.
+
+    **Example**
+
+    ```mlir
+    !kv = !tile.kv<2 heads, 64 x 64, f32, page 16>
+    func.func @f(%batch: !tile.batch, %kv: !kv, %out: memref<?x2x64xf32>)
+        attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
+      tile.space of %batch, %kv group 1 {
+      ^bb0(%item: !tile.item):
+        %st = tile.init : !tile.state<64>
+        tile.finish %st at %item into %out {
+        ^bb0(%o: f32, %i: i32, %h: i32, %d: i32, %position: i32, %token: i32):
+          tile.yield %o : f32
+        } : !tile.state<64>, memref<?x2x64xf32>
+      } : !kv
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !kv = !tile.kv<2 heads, 64 x 64, f32, page 16>
+    func.func @f(%batch: !tile.batch, %kv: !kv, %out: memref<?x2x64xf32>)
+        attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
+      tile.space of %batch, %kv group 1 schedule <dot, q_tile 1, kv_tile 256, splits 1> {
+      ^bb0(%item: !tile.item):
+        %st = tile.init : !tile.state<64>
+        tile.finish %st at %item into %out {
+        ^bb0(%o: f32, %i: i32, %h: i32, %d: i32, %position: i32, %token: i32):
+          tile.yield %o : f32
+        } : !tile.state<64>, memref<?x2x64xf32>
+      } : !kv
+      return
+    }
+    ```
 
     **Does not** touch the space's body: a schedule never edits the fold.
   }];
@@ -61,6 +166,61 @@ def TileVisitLists : Pass<"tile-visit-lists"> {
     **Idea.** The ranges come from the mask by integer-set arithmetic (`docs/masks.md`); this pass puts the
     list in place and says in a remark what was derived; it becomes integer ops in the lowering.
 
+    **Example**
+
+    ```mlir
+    !kv = !tile.kv<2 heads, 64 x 64, f32, page 16>
+    func.func @f(%batch: !tile.batch, %kv: !kv, %out: memref<?x2x64xf32>, %scores: !tile.tile<q x kv, f32>) {
+      %mask = tile.mask #attn.mask<causal>
+      tile.space of %batch, %kv group 1 {
+      ^bb0(%item: !tile.item):
+        %init = tile.init : !tile.state<64>
+        %st = tile.fold %item init(%init) {
+        ^bb0(%t: index, %partial: i1, %s: !tile.state<64>):
+          %s1 = tile.map %scores at %item[%t] mask(%mask) partial(%partial) {
+          ^bb0(%x: f32, %i: i32, %j: i32, %h: i32, %b: i32, %position: i32, %token: i32):
+            tile.yield %x : f32
+          } : !tile.tile<q x kv, f32>
+          %s2, %p = tile.softmax_step %s, %s1 : !tile.state<64>, !tile.tile<q x kv, f32>
+          tile.yield %s2 : !tile.state<64>
+        } : !tile.state<64>
+        tile.finish %st at %item into %out {
+        ^bb0(%o: f32, %i: i32, %h: i32, %d: i32, %position: i32, %token: i32):
+          tile.yield %o : f32
+        } : !tile.state<64>, memref<?x2x64xf32>
+      } : !kv
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !kv = !tile.kv<2 heads, 64 x 64, f32, page 16>
+    func.func @f(%batch: !tile.batch, %kv: !kv, %out: memref<?x2x64xf32>, %scores: !tile.tile<q x kv, f32>) {
+      %mask = tile.mask #attn.mask<causal>
+      tile.space of %batch, %kv group 1 {
+      ^bb0(%item: !tile.item):
+        %init = tile.init : !tile.state<64>
+        %visits = tile.visits %item mask(%mask)
+        %st = tile.fold %item over %visits init(%init) {
+        ^bb0(%t: index, %partial: i1, %s: !tile.state<64>):
+          %s1 = tile.map %scores at %item[%t] mask(%mask) partial(%partial) {
+          ^bb0(%x: f32, %i: i32, %j: i32, %h: i32, %b: i32, %position: i32, %token: i32):
+            tile.yield %x : f32
+          } : !tile.tile<q x kv, f32>
+          %s2, %p = tile.softmax_step %s, %s1 : !tile.state<64>, !tile.tile<q x kv, f32>
+          tile.yield %s2 : !tile.state<64>
+        } : !tile.state<64>
+        tile.finish %st at %item into %out {
+        ^bb0(%o: f32, %i: i32, %h: i32, %d: i32, %position: i32, %token: i32):
+          tile.yield %o : f32
+        } : !tile.state<64>, memref<?x2x64xf32>
+      } : !kv
+      return
+    }
+    ```
+
     **Does not** need run-time values: lengths and windows stay symbols.
   }];
   let dependentDialects = ["::pagefold::tile::TileDialect"];
@@ -75,6 +235,54 @@ def TileSplitKV : Pass<"tile-split-kv", "::mlir::ModuleOp"> {
 
     **Idea.** The fold is associative: item `(…, s)` takes the share `[n s / S, n (s+1) / S)` of its visit
     list, and the merge is the same rule that combines two steps.
+
+    **Example**
+
+    ```mlir
+    !kv = !tile.kv<2 heads, 64 x 64, f32, page 16>
+    func.func @f(%batch: !tile.batch, %kv: !kv, %out: memref<?x2x64xf32>)
+        attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
+      tile.space of %batch, %kv group 1 schedule <dot, q_tile 1, kv_tile 256, splits 2> {
+      ^bb0(%item: !tile.item):
+        %init = tile.init : !tile.state<64>
+        %st = tile.fold %item init(%init) {
+        ^bb0(%t: index, %partial: i1, %s: !tile.state<64>):
+          tile.yield %s : !tile.state<64>
+        } : !tile.state<64>
+        tile.finish %st at %item into %out {
+        ^bb0(%o: f32, %i: i32, %h: i32, %d: i32, %position: i32, %token: i32):
+          tile.yield %o : f32
+        } : !tile.state<64>, memref<?x2x64xf32>
+      } : !kv
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !kv = !tile.kv<2 heads, 64 x 64, f32, page 16>
+    func.func @f(%batch: !tile.batch, %kv: !kv, %out: memref<?x2x64xf32>)
+        attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
+      %zero = arith.constant 0 : index
+      %tokens = memref.dim %out, %zero : memref<?x2x64xf32>
+      %partials = tile.workspace(%tokens) bytes 4224 : memref<2x?x2x66xf32>
+      tile.space of %batch, %kv group 1 schedule <dot, q_tile 1, kv_tile 256, splits 2> {
+      ^bb0(%item: !tile.item):
+        %init = tile.init : !tile.state<64>
+        %st = tile.fold %item init(%init) {
+        ^bb0(%t: index, %partial: i1, %s: !tile.state<64>):
+          tile.yield %s : !tile.state<64>
+        } : !tile.state<64>
+        tile.store_partial %st at %item into %partials : !tile.state<64>, memref<2x?x2x66xf32>
+      } : !kv
+      tile.merge_splits %partials of %batch into %out {
+      ^bb0(%o: f32, %i: i32, %h: i32, %d: i32, %position: i32, %token: i32):
+        tile.yield %o : f32
+      } : memref<2x?x2x66xf32>, memref<?x2x64xf32>
+      return
+    }
+    ```
 
     **Does not** split the standard form.
   }];

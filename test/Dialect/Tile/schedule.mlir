@@ -1,0 +1,36 @@
+// Schedules: spelled, and refused outside of their ranges.
+// RUN: pagefold-opt %s -split-input-file -verify-diagnostics | pagefold-opt -split-input-file -verify-diagnostics | FileCheck %s
+
+// CHECK: #tile.schedule<outer, q_tile 96, kv_tile 128, splits 1>
+// CHECK-SAME: #tile.schedule<outer, q_tile 512, kv_tile 1024, splits 128>
+// CHECK-SAME: #tile.schedule<dot, q_tile 1, kv_tile 16, splits 7>
+func.func private @spelled() attributes {
+  tile.a = #tile.schedule<outer, q_tile 96, kv_tile 128, splits 1>,
+  tile.b = #tile.schedule<outer, q_tile 512, kv_tile 1024, splits 128>,
+  tile.c = #tile.schedule<dot, q_tile 1, kv_tile 16, splits 7>}
+
+// -----
+
+// expected-error@+1 {{C1: expects q_tile to be a multiple of 16 from 16 to 512 for outer, got 40}}
+func.func private @c1() attributes {tile.a = #tile.schedule<outer, q_tile 40, kv_tile 128, splits 1>}
+
+// -----
+
+// expected-error@+1 {{C1: expects q_tile from 1 to 16 for dot, got 17}}
+func.func private @c1() attributes {tile.a = #tile.schedule<dot, q_tile 17, kv_tile 128, splits 1>}
+
+// -----
+
+// expected-error@+1 {{C2: expects kv_tile to be a multiple of 16 from 16 to 1024, got 100}}
+func.func private @c2() attributes {tile.a = #tile.schedule<dot, q_tile 4, kv_tile 100, splits 1>}
+
+// -----
+
+// expected-error@+1 {{C3: expects splits from 1 to 128, got 0}}
+func.func private @c3() attributes {tile.a = #tile.schedule<dot, q_tile 4, kv_tile 128, splits 0>}
+
+// -----
+
+// expected-error@+2 {{expected ::pagefold::tile::ScheduleKind to be one of: outer, dot}}
+// expected-error@+1 {{failed to parse Tile_ScheduleAttr parameter 'kind'}}
+func.func private @kind() attributes {tile.a = #tile.schedule<fast, q_tile 4, kv_tile 128, splits 1>}
