@@ -3,7 +3,7 @@
 
 // CHECK: .entry prefill_full(
 // CHECK: .reqntid 384
-// CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
+// CHECK-COUNT-32: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
 // CHECK-NOT: wgmma.mma_async
 // CHECK-NOT: .local
 
