@@ -89,3 +89,43 @@ Result<Batch> run::planBatch(const Graph &graph, const Inputs &inputs) {
                     std::to_string(batch.lens.size()));
   return batch;
 }
+
+/// The argument to blame: the first one of a role.
+static tl::unexpected<runtime::Error>
+failAtRole(const Graph &graph, std::initializer_list<Role> roles, const std::string &what) {
+  for (Role role : roles)
+    for (const Parameter &parameter : graph.parameters())
+      if (parameter.role == role)
+        return graph.failAt(parameter, what);
+  return fail(ErrorCode::InvalidArgument, "the batch " + what);
+}
+
+Status run::checkBounds(Graph &graph, const Batch &batch) {
+  attn::BoundsAttr bounds = graph.bounds();
+  if (!bounds)
+    return {};
+  auto above = [](const char *what, int64_t bound) {
+    return std::string(", above ") + what + " " + std::to_string(bound) +
+           " of the function's attn.bounds";
+  };
+  if (batch.size() > bounds.getBatch())
+    return failAtRole(graph, {Role::Rows, Role::Lens},
+                      "has " + std::to_string(batch.size()) + " requests" +
+                          above("batch", bounds.getBatch()));
+  for (int64_t r = 0; r < batch.size(); ++r) {
+    std::string request = "gives request " + std::to_string(r) + " ";
+    if (batch.qLens[r] > bounds.getQLen())
+      return failAtRole(graph, {Role::Rows},
+                        request + std::to_string(batch.qLens[r]) + " rows" +
+                            above("q_len", bounds.getQLen()));
+    if (batch.lens[r] > bounds.getKvLen())
+      return failAtRole(graph, {Role::Lens, Role::KvRows},
+                        request + "length " + std::to_string(batch.lens[r]) +
+                            above("kv_len", bounds.getKvLen()));
+  }
+  if (batch.tokens() > bounds.maxTokens())
+    return failAtRole(graph, {Role::Rows},
+                      "has " + std::to_string(batch.tokens()) + " tokens" +
+                          above("tokens", bounds.maxTokens()));
+  return {};
+}

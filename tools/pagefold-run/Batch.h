@@ -26,6 +26,10 @@ struct Batch {
 /// given, or where the descriptions do not agree.
 Result<Batch> planBatch(const Graph &graph, const Inputs &inputs);
 
+/// The batch against the maxima that the function declares. Checked before anything of its size is
+/// made.
+Status checkBounds(Graph &graph, const Batch &batch);
+
 } // namespace pagefold::run
 
 #endif // PAGEFOLD_TOOLS_PAGEFOLD_RUN_BATCH_H

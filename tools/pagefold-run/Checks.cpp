@@ -37,7 +37,6 @@ public:
 private:
   Status checkExtent(size_t i);
   Status checkOffsets(size_t i);
-  Status checkBounds(size_t i);
   Status checkCache(const CacheParameters &cache);
   Status checkRequest(const CacheParameters &cache, int64_t request);
   /// Where a request's page ids begin in the table's array, and how many there are.
@@ -122,30 +121,6 @@ Status BatchChecker::checkOffsets(size_t i) {
   return {};
 }
 
-Status BatchChecker::checkBounds(size_t i) {
-  attn::BoundsAttr bounds = graph_.bounds();
-  if (!bounds || parameter(i).role != Role::Rows)
-    return {};
-  if (*batch_ > bounds.getBatch())
-    return graph_.failAt(parameter(i), "has " + number(*batch_) + " requests, above batch " +
-                                           number(bounds.getBatch()) +
-                                           " of the function's attn.bounds");
-  if (tokens_ && *tokens_ > bounds.maxTokens())
-    return graph_.failAt(parameter(tokensOf_), "has " + number(*tokens_) + " tokens, above the " +
-                                                   number(bounds.maxTokens()) +
-                                                   " of the function's attn.bounds");
-  const Array &rows = arrays_[i];
-  for (int64_t r = 0; r < *batch_; ++r) {
-    int64_t stride = rows.strides()[0],
-            qLen = rows.loadIntegerAt((r + 1) * stride) - rows.loadIntegerAt(r * stride);
-    if (qLen > bounds.getQLen())
-      return graph_.failAt(parameter(i), "gives request " + number(r) + " " + number(qLen) +
-                                             " rows, above q_len " + number(bounds.getQLen()) +
-                                             " of the function's attn.bounds");
-  }
-  return {};
-}
-
 std::pair<int64_t, int64_t> BatchChecker::tableRow(const CacheParameters &cache,
                                                    int64_t request) const {
   const Array &table = arrays_[cache.table];
@@ -164,10 +139,6 @@ Status BatchChecker::checkRequest(const CacheParameters &cache, int64_t request)
   if (length < 0)
     return graph_.failAt(parameter(cache.lens),
                          "expects lengths of at least 0, got " + number(length) + " for " + who);
-  if (attn::BoundsAttr bounds = graph_.bounds(); bounds && length > bounds.getKvLen())
-    return graph_.failAt(parameter(cache.lens), "gives " + who + " length " + number(length) +
-                                                    ", above kv_len " + number(bounds.getKvLen()) +
-                                                    " of the function's attn.bounds");
   int64_t needed = (length + page - 1) / page, pages = arrays_[cache.kPages].dim(0);
   auto [begin, width] = tableRow(cache, request);
   if (needed > width)
@@ -200,8 +171,7 @@ Status BatchChecker::checkCache(const CacheParameters &cache) {
 }
 
 Status BatchChecker::run() {
-  for (auto step :
-       {&BatchChecker::checkExtent, &BatchChecker::checkOffsets, &BatchChecker::checkBounds})
+  for (auto step : {&BatchChecker::checkExtent, &BatchChecker::checkOffsets})
     for (size_t i = 0; i < arrays_.size(); ++i)
       if (Status status = (this->*step)(i); !status)
         return status;

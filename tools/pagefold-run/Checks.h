@@ -23,7 +23,7 @@ Status checkType(const Graph &graph, const Parameter &parameter, const Array &ar
                  const std::string &source);
 
 /// What the arrays say together: extents that agree, offsets that do not fall, lengths within the
-/// bounds and the table, page ids within the pool. One array a parameter.
+/// table, page ids within the pool. One array a parameter.
 Status checkBatch(Graph &graph, const std::vector<Array> &arrays);
 
 } // namespace pagefold::run

@@ -84,8 +84,8 @@ Status Reader::readLengths(StringRef key, StringRef text, std::vector<int64_t> &
 
 Status Reader::readCount(StringRef key, StringRef text, std::optional<int64_t> &count) {
   int64_t number;
-  if (text.getAsInteger(10, number) || number < 0)
-    return badValue(key, text, "a whole number of at least 0");
+  if (text.getAsInteger(10, number) || number < 0 || number > INT32_MAX)
+    return badValue(key, text, "a whole number from 0 to 2147483647");
   count = number;
   return {};
 }

@@ -7,8 +7,9 @@
 
 #include "Pool.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 #include <algorithm>
-#include <numeric>
 
 using namespace pagefold;
 using namespace pagefold::run;
@@ -30,14 +31,18 @@ Result<Pool> Pool::draw(const CacheParameters &cache, const Batch &batch,
                                                 " pages of " + std::to_string(pool.pageSize_) +
                                                 " tokens, the pool has " +
                                                 std::to_string(pool.pages_));
-  std::vector<int64_t> order(pool.pages_);
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::shuffle(order.begin(), order.end(), random);
-  auto next = order.begin();
+  // Nothing here is as large as the pool, which may be larger than memory: that is told when it is
+  // allocated.
+  llvm::DenseSet<int64_t> taken;
   for (int64_t length : batch.lens) {
-    int64_t count = pagesFor(length, pool.pageSize_);
-    pool.table_.emplace_back(next, next + count);
-    next += count;
+    std::vector<int64_t> &ids = pool.table_.emplace_back();
+    for (int64_t count = pagesFor(length, pool.pageSize_); count > 0;) {
+      auto id = static_cast<int64_t>(random() % static_cast<uint64_t>(pool.pages_));
+      if (!taken.insert(id).second)
+        continue;
+      ids.push_back(id);
+      --count;
+    }
   }
   pool.own(cache, batch);
   return pool;
@@ -71,13 +76,13 @@ Pool Pool::fromTable(const CacheParameters &cache, const Batch &batch, const Arr
 }
 
 void Pool::own(const CacheParameters &cache, const Batch &batch) {
-  owned_.assign(pages_ * pageSize_, false);
   for (int64_t r = 0; r < batch.size(); ++r) {
     int64_t stored = batch.lens[r] - (cache.appended ? batch.qLens[r] : 0);
-    for (int64_t token = 0; token < stored; ++token) {
-      size_t page = token / pageSize_;
-      if (page < table_[r].size() && table_[r][page] >= 0 && table_[r][page] < pages_)
-        owned_[table_[r][page] * pageSize_ + token % pageSize_] = true;
+    for (int64_t id : table_[r]) {
+      int64_t slots = std::clamp<int64_t>(stored, 0, pageSize_);
+      if (id >= 0 && id < pages_)
+        stored_[id] = std::max(stored_.lookup(id), slots);
+      stored -= slots;
     }
   }
 }

@@ -10,6 +10,8 @@
 
 #include "Batch.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 #include <random>
 
 namespace pagefold::run {
@@ -28,14 +30,14 @@ public:
   /// Page ids of a request.
   const std::vector<int64_t> &pagesOf(int64_t request) const { return table_[request]; }
   /// Whether a slot holds a token that the call does not append.
-  bool owned(int64_t page, int64_t slot) const { return owned_[page * pageSize_ + slot]; }
+  bool owned(int64_t page, int64_t slot) const { return slot < stored_.lookup(page); }
 
 private:
   void own(const CacheParameters &cache, const Batch &batch);
 
   int64_t pages_ = 0, pageSize_ = 1;
   std::vector<std::vector<int64_t>> table_;
-  std::vector<bool> owned_;
+  llvm::DenseMap<int64_t, int64_t> stored_; ///< by page: how many of its first slots
 };
 
 /// K and V pages in memory, zero-filled, as views in the order that the graph declares.

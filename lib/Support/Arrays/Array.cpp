@@ -10,21 +10,21 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <new>
 
 using namespace pagefold;
 using runtime::ErrorCode;
 using runtime::fail;
 using runtime::Result;
 
-static constexpr std::align_val_t kAlignment{64};
+static constexpr size_t kAlignment = 64;
 
 struct Array::Buffer {
   std::byte *bytes = nullptr;
   int64_t elements = 0;
-  ~Buffer() { ::operator delete(bytes, kAlignment); }
+  ~Buffer() { std::free(bytes); }
 };
 
 //===----------------------------------------------------------------------===//
@@ -147,8 +147,9 @@ Result<Array> Array::make(DType dtype, std::vector<int64_t> shape) {
     return fail(ErrorCode::InvalidArgument,
                 "expects a shape whose bytes can be counted, got " + shapeString(shape));
   auto buffer = std::make_shared<Buffer>();
-  buffer->bytes = static_cast<std::byte *>(
-      ::operator new(std::max<int64_t>(bytes, 1), kAlignment, std::nothrow));
+  // Not operator new: a process with LLVM in it has a new-handler that ends it.
+  size_t rounded = (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  buffer->bytes = static_cast<std::byte *>(std::aligned_alloc(kAlignment, rounded));
   if (!buffer->bytes)
     return fail(ErrorCode::OutOfCapacity, "cannot allocate " + std::to_string(bytes) +
                                               " bytes for an array of shape " + shapeString(shape));
