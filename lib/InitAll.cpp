@@ -11,7 +11,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -24,20 +26,22 @@
 #include "pagefold/Conversion/Passes.h"
 #include "pagefold/Dialect/Attn/IR/Attn.h"
 #include "pagefold/Dialect/Attn/Transforms/Passes.h"
+#include "pagefold/Dialect/Hopper/IR/Hopper.h"
 #include "pagefold/Dialect/Tile/IR/Tile.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
 #include "pagefold/Pipeline/Passes.h"
 #include "pagefold/Pipeline/Pipeline.h"
+#include "pagefold/Target/Hopper/Passes.h"
 #include "pagefold/Target/Host/Passes.h"
 
 using namespace mlir;
 
 void pagefold::registerPagefold(DialectRegistry &registry) {
-  registry.insert<attn::AttnDialect, tile::TileDialect>();
-  registry
-      .insert<affine::AffineDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
-              linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
-              scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
+  registry.insert<attn::AttnDialect, tile::TileDialect, hopper::HopperDialect>();
+  registry.insert<affine::AffineDialect, arith::ArithDialect, cf::ControlFlowDialect,
+                  func::FuncDialect, gpu::GPUDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+                  math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
+                  tensor::TensorDialect, vector::VectorDialect>();
 }
 
 void pagefold::registerPagefoldPasses() {
@@ -46,6 +50,7 @@ void pagefold::registerPagefoldPasses() {
   tile::registerPagefoldTilePasses();
   host::registerPagefoldHostPasses();
   registerPagefoldPipelinePasses();
+  hopper::registerHopperPipelines();
   registerPagefoldPipelines();
   registerTransformsPasses();
   registerLinalgPasses();

@@ -1,6 +1,7 @@
 """What every lit test of Pagefold finds: our tools and LLVM's on the path."""
 
 import os
+import shutil
 
 import lit.formats
 
@@ -19,3 +20,9 @@ config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input-filter=e
 # not in the dylib, which is built without sanitizers: the two disagree about the same memory.
 config.environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "allow_user_poisoning=0")
 config.substitutions += [("%python", config.python), ("%source", config.pagefold_source)]
+
+# Assembling PTX needs CUDA's ptxas, which Pagefold itself does not: without it such tests are reported as unsupported.
+ptxas = shutil.which("ptxas", path=os.pathsep.join([os.environ["PATH"], "/usr/local/cuda/bin"]))
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))

@@ -8,6 +8,7 @@
 #ifndef PAGEFOLD_CONVERSION_PASSES_H
 #define PAGEFOLD_CONVERSION_PASSES_H
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
 
 namespace pagefold {

@@ -1,0 +1,158 @@
+//===- Emitter.cpp - writes instructions for one hopper op ----------------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emitter.h"
+#include "pagefold/Target/Hopper/Chip.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace pagefold::hopper;
+
+static constexpr int64_t kBarrierBytes = 8;
+static constexpr unsigned kSharedSpace = static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared);
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+Value Emitter::i32(int64_t value) {
+  return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
+                                  builder.getI32IntegerAttr(value));
+}
+Value Emitter::add(Value a, Value b) { return LLVM::AddOp::create(builder, loc, a, b); }
+Value Emitter::add(Value a, int64_t b) { return b ? add(a, i32(b)) : a; }
+Value Emitter::mul(Value a, int64_t b) { return LLVM::MulOp::create(builder, loc, a, i32(b)); }
+Value Emitter::bitAnd(Value a, int64_t b) { return LLVM::AndOp::create(builder, loc, a, i32(b)); }
+Value Emitter::bitXor(Value a, Value b) { return LLVM::XOrOp::create(builder, loc, a, b); }
+Value Emitter::shiftLeft(Value a, int64_t b) {
+  return LLVM::ShlOp::create(builder, loc, a, i32(b));
+}
+Value Emitter::shiftRight(Value a, int64_t b) {
+  return LLVM::LShrOp::create(builder, loc, a, i32(b));
+}
+
+Value Emitter::f32(double value) {
+  return LLVM::ConstantOp::create(builder, loc, builder.getF32Type(),
+                                  builder.getF32FloatAttr(value));
+}
+Value Emitter::addF(Value a, Value b) {
+  return LLVM::FAddOp::create(builder, loc, a, b, LLVM::FastmathFlags::contract);
+}
+Value Emitter::mulF(Value a, Value b) {
+  return LLVM::FMulOp::create(builder, loc, a, b, LLVM::FastmathFlags::contract);
+}
+Value Emitter::maxF(Value a, Value b) { return LLVM::MaxNumOp::create(builder, loc, a, b); }
+Value Emitter::fma(Value a, Value b, Value c) { return LLVM::FMAOp::create(builder, loc, a, b, c); }
+
+Value Emitter::intrinsic(StringRef name, Value operand) {
+  return LLVM::CallIntrinsicOp::create(builder, loc, operand.getType(), builder.getStringAttr(name),
+                                       operand)
+      .getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Values of several registers
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> Emitter::unpack(Value aggregate) {
+  SmallVector<Value> values;
+  auto type = cast<LLVM::LLVMStructType>(aggregate.getType());
+  for (int64_t i = 0, end = type.getBody().size(); i < end; ++i)
+    values.push_back(LLVM::ExtractValueOp::create(builder, loc, aggregate, i));
+  return values;
+}
+
+Value Emitter::pack(ValueRange values, Type structType) {
+  Value aggregate = LLVM::PoisonOp::create(builder, loc, structType);
+  for (auto [i, value] : llvm::enumerate(values))
+    aggregate = LLVM::InsertValueOp::create(builder, loc, aggregate, value, i);
+  return aggregate;
+}
+
+Value Emitter::element(Value vector, int64_t index) {
+  return LLVM::ExtractElementOp::create(builder, loc, vector, i32(index));
+}
+
+Value Emitter::pair(Value first, Value second) {
+  Value vector = LLVM::PoisonOp::create(builder, loc, VectorType::get({2}, first.getType()));
+  vector = LLVM::InsertElementOp::create(builder, loc, vector, first, i32(0));
+  return LLVM::InsertElementOp::create(builder, loc, vector, second, i32(1));
+}
+
+//===----------------------------------------------------------------------===//
+// Inline assembly
+//===----------------------------------------------------------------------===//
+
+Value Emitter::assembly(Type results, StringRef text, StringRef constraints, ValueRange operands) {
+  auto dialect = LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT);
+  auto op = LLVM::InlineAsmOp::create(builder, loc, results ? TypeRange(results) : TypeRange(),
+                                      operands, text, constraints, /*has_side_effects=*/true,
+                                      /*is_align_stack=*/false, LLVM::TailCallKind::None, dialect,
+                                      /*operand_attrs=*/ArrayAttr());
+  return results ? op.getResult(0) : Value();
+}
+
+SmallVector<Value> Emitter::tie(ValueRange values) {
+  std::string outputs, inputs;
+  for (size_t i = 0; i < values.size(); ++i) {
+    outputs += "=f,";
+    inputs += std::to_string(i) + ",";
+  }
+  inputs.pop_back();
+  SmallVector<Type> types(values.getTypes());
+  auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(), types);
+  return unpack(assembly(type, "", outputs + inputs, values));
+}
+
+//===----------------------------------------------------------------------===//
+// Where this thread is
+//===----------------------------------------------------------------------===//
+
+Value Emitter::thread() { return NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type()); }
+Value Emitter::lane() { return bitAnd(thread(), kWarp - 1); }
+Value Emitter::warp() {
+  return bitAnd(shiftRight(thread(), llvm::Log2_64(kWarp)), kWarpgroup / kWarp - 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+Value Emitter::sharedAddress(int64_t offset) {
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);
+  Value base = LLVM::AddressOfOp::create(builder, loc, pointer, kSharedSymbol);
+  return add(LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), base), offset);
+}
+
+Value Emitter::sharedPointer(Value address) {
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);
+  return LLVM::IntToPtrOp::create(builder, loc, pointer, address);
+}
+
+Value Emitter::stage(RingType ring, Value turn) { return bitAnd(turn, ring.getStages() - 1); }
+
+Value Emitter::phase(RingType ring, Value turn) {
+  return bitAnd(shiftRight(turn, llvm::Log2_64(ring.getStages())), 1);
+}
+
+Value Emitter::tileAddress(TypedValue<SharedType> tiles, Value index) {
+  return add(mul(index, tiles.getType().tileBytes()), sharedAddress(placeOf(tiles).tiles));
+}
+Value Emitter::tileAddress(TypedValue<RingType> ring, Value turn) {
+  RingType type = ring.getType();
+  return add(mul(stage(type, turn), type.tileBytes()), sharedAddress(placeOf(ring).tiles));
+}
+Value Emitter::fullBarrier(TypedValue<RingType> ring, Value turn) {
+  return add(mul(stage(ring.getType(), turn), kBarrierBytes), sharedAddress(placeOf(ring).full));
+}
+Value Emitter::emptyBarrier(TypedValue<RingType> ring, Value turn) {
+  return add(mul(stage(ring.getType(), turn), kBarrierBytes), sharedAddress(placeOf(ring).empty));
+}
+Value Emitter::noteAddress(TypedValue<RingType> ring, Value turn) {
+  const SharedPlace &place = placeOf(ring);
+  return add(mul(stage(ring.getType(), turn), place.noteBytes), sharedAddress(place.notes));
+}

@@ -1,0 +1,95 @@
+//===- Emitter.h - writes instructions for one hopper op --------*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Shared addresses are 32-bit integers here: descriptors, mbarriers and matrix loads all take them,
+// and 64-bit arithmetic would put carry chains between the instructions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_LIB_CONVERSION_HOPPERTONVVM_EMITTER_H
+#define PAGEFOLD_LIB_CONVERSION_HOPPERTONVVM_EMITTER_H
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "pagefold/Dialect/Hopper/IR/SharedMemoryMap.h"
+
+namespace pagefold::hopper {
+
+/// The dynamic shared memory of every kernel of a module.
+inline constexpr llvm::StringLiteral kSharedSymbol = "pagefold_shared";
+
+/// Where the allocations of all kernels of a module lie.
+using SharedPlaces = llvm::DenseMap<mlir::Operation *, SharedPlace>;
+
+class Emitter {
+public:
+  Emitter(mlir::OpBuilder &builder, mlir::Location loc, const SharedPlaces &places)
+      : builder(builder), loc(loc), places(places) {}
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+
+  // Integers.
+  mlir::Value i32(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value add(mlir::Value a, int64_t b);
+  mlir::Value mul(mlir::Value a, int64_t b);
+  mlir::Value bitAnd(mlir::Value a, int64_t b);
+  mlir::Value bitXor(mlir::Value a, mlir::Value b);
+  mlir::Value shiftLeft(mlir::Value a, int64_t b);
+  mlir::Value shiftRight(mlir::Value a, int64_t b);
+
+  // f32, in the arithmetic that fast hardware has: contractions allowed.
+  mlir::Value f32(double value);
+  mlir::Value addF(mlir::Value a, mlir::Value b);
+  mlir::Value mulF(mlir::Value a, mlir::Value b);
+  mlir::Value maxF(mlir::Value a, mlir::Value b);
+  mlir::Value fma(mlir::Value a, mlir::Value b, mlir::Value c);
+  mlir::Value intrinsic(llvm::StringRef name, mlir::Value operand);
+
+  // Values of several registers: structs and two-element vectors.
+  llvm::SmallVector<mlir::Value> unpack(mlir::Value aggregate);
+  mlir::Value pack(mlir::ValueRange values, mlir::Type structType);
+  mlir::Value element(mlir::Value vector, int64_t index);
+  mlir::Value pair(mlir::Value first, mlir::Value second);
+
+  /// Inline assembly with side effects. `results` is null for none.
+  mlir::Value assembly(mlir::Type results, llvm::StringRef text, llvm::StringRef constraints,
+                       mlir::ValueRange operands);
+  /// The same values behind an empty asm: nothing that uses them moves above this point.
+  llvm::SmallVector<mlir::Value> tie(mlir::ValueRange values);
+
+  // Where this thread is. Reads of the special registers are pure: LLVM keeps one.
+  mlir::Value thread();
+  mlir::Value lane();
+  /// Number of the warp in its warpgroup; not known to be the same in all lanes.
+  mlir::Value warp();
+
+  // Shared memory: addresses.
+  mlir::Value sharedAddress(int64_t offset);
+  mlir::Value sharedPointer(mlir::Value address);
+  const SharedPlace &placeOf(mlir::Value allocation) {
+    return places.at(allocation.getDefiningOp());
+  }
+  /// Tile `index` of an allocation of tiles.
+  mlir::Value tileAddress(mlir::TypedValue<SharedType> tiles, mlir::Value index);
+  mlir::Value tileAddress(mlir::TypedValue<RingType> ring, mlir::Value turn);
+  mlir::Value fullBarrier(mlir::TypedValue<RingType> ring, mlir::Value turn);
+  mlir::Value emptyBarrier(mlir::TypedValue<RingType> ring, mlir::Value turn);
+  mlir::Value noteAddress(mlir::TypedValue<RingType> ring, mlir::Value turn);
+  /// The parity that the barrier's phase has once the turn is complete: 0 in the first round.
+  mlir::Value phase(RingType ring, mlir::Value turn);
+
+private:
+  mlir::Value stage(RingType ring, mlir::Value turn);
+
+  const SharedPlaces &places;
+};
+
+} // namespace pagefold::hopper
+
+#endif // PAGEFOLD_LIB_CONVERSION_HOPPERTONVVM_EMITTER_H

@@ -1,0 +1,215 @@
+//===- Fragments.cpp - arithmetic on fragments and rows -------------------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Lowerings.h"
+#include "pagefold/Target/Hopper/Chip.h"
+
+using namespace mlir;
+using namespace pagefold::hopper;
+
+//===----------------------------------------------------------------------===//
+// Which row and column a register of an accumulator is
+//===----------------------------------------------------------------------===//
+
+/// 0 for the lane's upper row, 1 for the one eight below.
+static int64_t rowOf(int64_t i) { return i % 4 / 2; }
+/// The column less 2 (lane mod 4).
+static int64_t columnOf(int64_t i) { return i / 4 * 8 + i % 2; }
+
+/// Values of rows by number.
+static std::array<Value, 2> rowsOf(Emitter &emitter, Value rows) {
+  return {emitter.element(rows, 0), emitter.element(rows, 1)};
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+static Value combine(Emitter &emitter, ReduceKind kind, Value a, Value b) {
+  return kind == ReduceKind::Max ? emitter.maxF(a, b) : emitter.addF(a, b);
+}
+
+/// A tree: the shortest chain.
+static Value reduceTree(Emitter &emitter, ReduceKind kind, SmallVector<Value> values) {
+  while (values.size() > 1) {
+    SmallVector<Value> halved;
+    for (size_t i = 0; i + 1 < values.size(); i += 2)
+      halved.push_back(combine(emitter, kind, values[i], values[i + 1]));
+    if (values.size() % 2)
+      halved.push_back(values.back());
+    values = std::move(halved);
+  }
+  return values.front();
+}
+
+static Value lowerRowReduce(RowReduceOp op, RowReduceOp::Adaptor adaptor, Emitter &emitter) {
+  SmallVector<Value> byRow[2];
+  for (auto [i, value] : llvm::enumerate(emitter.unpack(adaptor.getFragment())))
+    byRow[rowOf(i)].push_back(value);
+  Value upper = reduceTree(emitter, op.getKind(), byRow[0]);
+  return emitter.pair(upper, reduceTree(emitter, op.getKind(), byRow[1]));
+}
+
+static Value lowerQuadReduce(QuadReduceOp op, QuadReduceOp::Adaptor adaptor, Emitter &emitter) {
+  std::array<Value, 2> rows = rowsOf(emitter, adaptor.getRows());
+  for (Value &row : rows)
+    for (int64_t distance : {1, 2}) {
+      Value other = NVVM::ShflOp::create(emitter.builder, emitter.loc, row.getType(),
+                                         emitter.i32(-1), row, emitter.i32(distance),
+                                         emitter.i32(kWarp - 1), NVVM::ShflKind::bfly, UnitAttr());
+      row = combine(emitter, op.getKind(), row, other);
+    }
+  return emitter.pair(rows[0], rows[1]);
+}
+
+//===----------------------------------------------------------------------===//
+// Element by element
+//===----------------------------------------------------------------------===//
+
+/// The fragment of f(element, its number).
+static Value mapElements(Emitter &emitter, Value fragment,
+                         llvm::function_ref<Value(Value, int64_t)> f) {
+  SmallVector<Value> results;
+  for (auto [i, value] : llvm::enumerate(emitter.unpack(fragment)))
+    results.push_back(f(value, i));
+  return emitter.pack(results, fragment.getType());
+}
+
+// Not math.exp2: upstream makes libdevice calls of it, which stay unresolved without CUDA.
+static constexpr StringLiteral kExp2 = "llvm.nvvm.ex2.approx.ftz.f32",
+                               kLog2 = "llvm.nvvm.lg2.approx.ftz.f",
+                               kReciprocal = "llvm.nvvm.rcp.approx.ftz.f";
+
+static Value lowerExp2(Exp2Op, Exp2Op::Adaptor adaptor, Emitter &emitter) {
+  std::array<Value, 2> offsets = rowsOf(emitter, adaptor.getOffset());
+  return mapElements(emitter, adaptor.getFragment(), [&](Value x, int64_t i) {
+    return emitter.intrinsic(kExp2, emitter.fma(x, adaptor.getScale(), offsets[rowOf(i)]));
+  });
+}
+
+static Value lowerMask(MaskOp, MaskOp::Adaptor adaptor, Emitter &emitter) {
+  // The lane's first column goes to the limit, so that each element compares with a constant.
+  Value first = emitter.shiftLeft(emitter.bitAnd(emitter.lane(), 3), 1);
+  std::array<Value, 2> limits = rowsOf(emitter, adaptor.getLimits());
+  for (Value &limit : limits)
+    limit = LLVM::SubOp::create(emitter.builder, emitter.loc, limit, first);
+  Value excluded = emitter.f32(-std::numeric_limits<double>::infinity());
+  return mapElements(emitter, adaptor.getFragment(), [&](Value x, int64_t i) -> Value {
+    Value visible = LLVM::ICmpOp::create(emitter.builder, emitter.loc, LLVM::ICmpPredicate::sgt,
+                                         limits[rowOf(i)], emitter.i32(columnOf(i)));
+    return LLVM::SelectOp::create(emitter.builder, emitter.loc, visible, x, excluded);
+  });
+}
+
+static Value lowerScaleRows(ScaleRowsOp, ScaleRowsOp::Adaptor adaptor, Emitter &emitter) {
+  std::array<Value, 2> factors = rowsOf(emitter, adaptor.getFactors());
+  return mapElements(emitter, adaptor.getFragment(),
+                     [&](Value x, int64_t i) { return emitter.mulF(x, factors[rowOf(i)]); });
+}
+
+static Value lowerZero(ZeroOp op, ZeroOp::Adaptor, Emitter &emitter) {
+  SmallVector<Value> zeros(op.getType().registers(), emitter.f32(0));
+  auto type = LLVM::LLVMStructType::getLiteral(
+      op.getContext(), SmallVector<Type>(zeros.size(), emitter.builder.getF32Type()));
+  return emitter.pack(zeros, type);
+}
+
+/// Two elements of a row to one register.
+static Value convertPair(Emitter &emitter, Type element, Value low, Value high) {
+  OpBuilder &builder = emitter.builder;
+  auto type = VectorType::get({2}, element);
+  Value halves;
+  if (element.isBF16())
+    halves = NVVM::ConvertF32x2ToBF16x2Op::create(
+        builder, emitter.loc, type, high, low, /*random_bits=*/Value(), NVVM::FPRoundingMode::RN);
+  else
+    halves = NVVM::ConvertF32x2ToF16x2Op::create(builder, emitter.loc, type, high, low,
+                                                 /*random_bits=*/Value(), NVVM::FPRoundingMode::RN);
+  return LLVM::BitcastOp::create(builder, emitter.loc, builder.getI32Type(), halves);
+}
+
+static Value lowerConvert(ConvertOp op, ConvertOp::Adaptor adaptor, Emitter &emitter) {
+  SmallVector<Value> values = emitter.unpack(adaptor.getFragment()), halves;
+  for (size_t i = 0; i < values.size(); i += 2)
+    halves.push_back(convertPair(emitter, op.getType().getElementType(), values[i], values[i + 1]));
+  auto type = LLVM::LLVMStructType::getLiteral(
+      op.getContext(), SmallVector<Type>(halves.size(), emitter.builder.getI32Type()));
+  return emitter.pack(halves, type);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+static Value lowerRowNumbers(RowNumbersOp, RowNumbersOp::Adaptor, Emitter &emitter) {
+  Value upper =
+      emitter.add(emitter.shiftLeft(emitter.warp(), 4), emitter.shiftRight(emitter.lane(), 2));
+  return emitter.pair(upper, emitter.add(upper, 8));
+}
+
+static StringRef approximation(ApproxKind kind) {
+  switch (kind) {
+  case ApproxKind::Exp2:
+    return kExp2;
+  case ApproxKind::Log2:
+    return kLog2;
+  case ApproxKind::Reciprocal:
+    return kReciprocal;
+  }
+  llvm_unreachable("all kinds are above");
+}
+
+static Value lowerApprox(ApproxOp op, ApproxOp::Adaptor adaptor, Emitter &emitter) {
+  std::array<Value, 2> rows = rowsOf(emitter, adaptor.getRows());
+  Value upper = emitter.intrinsic(approximation(op.getKind()), rows[0]);
+  return emitter.pair(upper, emitter.intrinsic(approximation(op.getKind()), rows[1]));
+}
+
+static Value lowerOpaque(OpaqueOp, OpaqueOp::Adaptor adaptor, Emitter &emitter) {
+  SmallVector<Value> tied = emitter.tie(rowsOf(emitter, adaptor.getRows()));
+  return emitter.pair(tied[0], tied[1]);
+}
+
+static Value lowerAny(AnyOp, AnyOp::Adaptor adaptor, Emitter &emitter) {
+  std::array<Value, 2> rows = rowsOf(emitter, adaptor.getCondition());
+  Value either = LLVM::OrOp::create(emitter.builder, emitter.loc, rows[0], rows[1]);
+  return NVVM::VoteSyncOp::create(emitter.builder, emitter.loc, emitter.builder.getI1Type(),
+                                  emitter.i32(-1), either, NVVM::VoteSyncKind::any);
+}
+
+/// Predicated, not branched: a block of its own costs more than the store.
+static void lowerStoreRows(StoreRowsOp op, StoreRowsOp::Adaptor adaptor, Emitter &emitter) {
+  OpBuilder &builder = emitter.builder;
+  std::array<Value, 2> values = rowsOf(emitter, adaptor.getValues()),
+                       rows = rowsOf(emitter, adaptor.getRows());
+  Value inQuad = emitter.bitAnd(emitter.lane(), 3);
+  for (int64_t i : {0, 1}) {
+    Value index = emitter.add(adaptor.getStart(), rows[i]);
+    Value address = LLVM::GEPOp::create(builder, emitter.loc, adaptor.getPointer().getType(),
+                                        builder.getF32Type(), adaptor.getPointer(),
+                                        ArrayRef<LLVM::GEPArg>{index});
+    emitter.assembly({},
+                     "{ .reg .pred p; setp.lt.s32 p, $2, $3; setp.eq.and.s32 p, $4, 0, p; "
+                     "@p st.global.f32 [$0], $1; }",
+                     "l,f,r,r,r,~{memory}",
+                     {address, values[i], rows[i], adaptor.getLimit(), inQuad});
+  }
+}
+
+void pagefold::hopper::addFragmentLowerings(const LoweringContext &context) {
+  addLowering(context, lowerRowReduce);
+  addLowering(context, lowerQuadReduce);
+  addLowering(context, lowerExp2);
+  addLowering(context, lowerMask);
+  addLowering(context, lowerScaleRows);
+  addLowering(context, lowerZero);
+  addLowering(context, lowerConvert);
+  addLowering(context, lowerRowNumbers);
+  addLowering(context, lowerApprox);
+  addLowering(context, lowerOpaque);
+  addLowering(context, lowerAny);
+  addLowering(context, lowerStoreRows);
+}

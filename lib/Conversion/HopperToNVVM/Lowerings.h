@@ -1,0 +1,88 @@
+//===- Lowerings.h - one op, its instructions -------------------*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The lowering of an op is a function (op, converted operands, emitter) -> value, or nothing for an
+// op without results. A file has the lowerings of related ops and adds them to the pass's patterns.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_LIB_CONVERSION_HOPPERTONVVM_LOWERINGS_H
+#define PAGEFOLD_LIB_CONVERSION_HOPPERTONVVM_LOWERINGS_H
+
+#include "Emitter.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+
+namespace pagefold::hopper {
+
+/// What every pattern needs.
+struct LoweringContext {
+  const mlir::LLVMTypeConverter &converter;
+  const SharedPlaces &places;
+  mlir::RewritePatternSet &patterns;
+};
+
+template <typename Op, typename Result> class Lowering : public mlir::ConvertOpToLLVMPattern<Op> {
+public:
+  using Function = Result (*)(Op, typename Op::Adaptor, Emitter &);
+
+  Lowering(const LoweringContext &context, Function function)
+      : mlir::ConvertOpToLLVMPattern<Op>(context.converter), places(context.places),
+        function(function) {}
+
+  mlir::LogicalResult matchAndRewrite(Op op, typename Op::Adaptor adaptor,
+                                      mlir::ConversionPatternRewriter &rewriter) const override {
+    Emitter emitter(rewriter, op.getLoc(), places);
+    if constexpr (std::is_void_v<Result>) {
+      function(op, adaptor, emitter);
+      rewriter.eraseOp(op);
+    } else {
+      rewriter.replaceOp(op, function(op, adaptor, emitter));
+    }
+    return mlir::success();
+  }
+
+private:
+  const SharedPlaces &places;
+  Function function;
+};
+
+template <typename Op, typename Result>
+void addLowering(const LoweringContext &context,
+                 Result (*function)(Op, typename Op::Adaptor, Emitter &)) {
+  context.patterns.add<Lowering<Op, Result>>(context, function);
+}
+
+void addKernelLowerings(const LoweringContext &context);
+void addRingLowerings(const LoweringContext &context);
+void addProductLowerings(const LoweringContext &context);
+void addFragmentLowerings(const LoweringContext &context);
+
+/// The address of this lane's row for ldmatrix and stmatrix: step `k` of 16 columns is at
+/// `step(k)`. `tile` is the address of the tile's row 0, `row` the warpgroup's first row or null
+/// for 0.
+class MatrixRows {
+public:
+  MatrixRows(Emitter &emitter, mlir::Value tile, mlir::Value row, int64_t panelStride);
+  mlir::Value step(int64_t k);
+
+private:
+  Emitter &emitter;
+  mlir::Value base, unit;
+  int64_t panelStride;
+};
+
+/// hopper.roles and hopper.single_thread become scf.if.
+void lowerRoles(KernelOp kernel);
+
+/// The attribute that tells the runtime how to launch a kernel; see launchRecipe.
+inline constexpr llvm::StringLiteral kLaunchRecipe = "hopper.launch";
+/// {shared: bytes, tensor_maps: [{argument, box, element, swizzle}], threads}.
+mlir::DictionaryAttr launchRecipe(KernelOp kernel);
+
+} // namespace pagefold::hopper
+
+#endif // PAGEFOLD_LIB_CONVERSION_HOPPERTONVVM_LOWERINGS_H

@@ -1,0 +1,133 @@
+//===- HopperDialect.cpp - the hopper dialect and its types ---------------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/DialectImplementation.h"
+#include "pagefold/Dialect/Hopper/IR/Hopper.h"
+#include "pagefold/Target/Hopper/Chip.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace pagefold::hopper;
+
+#include "pagefold/Dialect/Hopper/IR/HopperDialect.cpp.inc"
+#include "pagefold/Dialect/Hopper/IR/HopperEnums.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "pagefold/Dialect/Hopper/IR/HopperTypes.cpp.inc"
+
+void HopperDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "pagefold/Dialect/Hopper/IR/HopperTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "pagefold/Dialect/Hopper/IR/HopperOps.cpp.inc"
+      >();
+}
+
+using EmitError = function_ref<InFlightDiagnostic()>;
+
+static constexpr int64_t kElementBytes = 2; ///< of tiles and operands: 16-bit floats
+static constexpr int64_t kPanelColumns = kHopper.swizzleBytes / kElementBytes;
+static constexpr int64_t kMaxTiles = 16;
+
+static bool isHalf(Type type) { return type.isBF16() || type.isF16(); }
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyTile(EmitError emitError, int64_t rows, int64_t columns,
+                                Type elementType) {
+  if (rows < kHopper.octetRows || rows > kHopper.maxBoxExtent || rows % kHopper.octetRows)
+    return emitError() << "C2: expects rows to be a multiple of " << kHopper.octetRows << " from "
+                       << kHopper.octetRows << " to " << kHopper.maxBoxExtent << ", got " << rows;
+  if (columns < kPanelColumns || columns > kHopper.maxColumns || columns % kPanelColumns)
+    return emitError() << "C3: expects columns to be a multiple of " << kPanelColumns << " from "
+                       << kPanelColumns << " to " << kHopper.maxColumns << ", got " << columns;
+  if (!isHalf(elementType))
+    return emitError() << "C4: expects bf16 or f16 elements, got " << elementType;
+  return success();
+}
+
+LogicalResult SharedType::verify(EmitError emitError, int64_t count, int64_t rows, int64_t columns,
+                                 Type elementType, Order order) {
+  if (count < 1 || count > kMaxTiles)
+    return emitError() << "C1: expects from 1 to " << kMaxTiles << " tiles, got " << count;
+  return verifyTile(emitError, rows, columns, elementType);
+}
+
+LogicalResult RingType::verify(EmitError emitError, int64_t stages, int64_t rows, int64_t columns,
+                               Type elementType, Order order, int64_t note) {
+  if (stages < 1 || stages > kMaxTiles || !llvm::isPowerOf2_64(stages))
+    return emitError() << "C1: expects the number of stages to be a power of two from 1 to "
+                       << kMaxTiles << ", got " << stages;
+  if (note != 0 && note != 4 && note != 8)
+    return emitError() << "C5: expects a note of 4 or 8 words, got " << note;
+  return verifyTile(emitError, rows, columns, elementType);
+}
+
+template <typename TileType> static int64_t panelsOf(TileType type) {
+  return type.getColumns() / kPanelColumns;
+}
+template <typename TileType> static int64_t panelStrideOf(TileType type) {
+  int64_t rows = type.getOrder() == Order::Panels ? type.getRows() : kHopper.octetRows;
+  return rows * kHopper.swizzleBytes;
+}
+template <typename TileType> static int64_t octetStrideOf(TileType type) {
+  int64_t panels = type.getOrder() == Order::Panels ? 1 : panelsOf(type);
+  return panels * kHopper.octetRows * kHopper.swizzleBytes;
+}
+
+int64_t SharedType::panels() const { return panelsOf(*this); }
+int64_t SharedType::panelStride() const { return panelStrideOf(*this); }
+int64_t SharedType::octetStride() const { return octetStrideOf(*this); }
+int64_t RingType::panels() const { return panelsOf(*this); }
+int64_t RingType::panelStride() const { return panelStrideOf(*this); }
+int64_t RingType::octetStride() const { return octetStrideOf(*this); }
+
+//===----------------------------------------------------------------------===//
+// Fragments and tensor maps
+//===----------------------------------------------------------------------===//
+
+LogicalResult FragmentType::verify(EmitError emitError, int64_t rows, int64_t columns,
+                                   Type elementType) {
+  if (rows != kHopper.fragmentRows)
+    return emitError() << "C1: expects " << kHopper.fragmentRows << " rows, got " << rows;
+  if (!elementType.isF32() && !isHalf(elementType))
+    return emitError() << "C3: expects f32, bf16 or f16 elements, got " << elementType;
+  int64_t unit = elementType.isF32() ? kHopper.columnUnit : kHopper.stepDepth;
+  if (columns < unit || columns > kHopper.maxColumns || columns % unit)
+    return emitError() << "C2: expects columns to be a multiple of " << unit << " from " << unit
+                       << " to " << kHopper.maxColumns << " for " << elementType << ", got "
+                       << columns;
+  return success();
+}
+
+LogicalResult TensorMapType::verify(EmitError emitError, ArrayRef<int64_t> box, Type elementType) {
+  if (box.empty() || static_cast<int64_t>(box.size()) > kHopper.maxBoxRank)
+    return emitError() << "C1: expects a box of 1 to " << kHopper.maxBoxRank << " extents, got "
+                       << box.size();
+  for (int64_t extent : box)
+    if (extent < 1 || extent > kHopper.maxBoxExtent)
+      return emitError() << "C2: expects extents from 1 to " << kHopper.maxBoxExtent << ", got "
+                         << extent;
+  if (!isHalf(elementType))
+    return emitError() << "C4: expects bf16 or f16 elements, got " << elementType;
+  if (box.front() != kPanelColumns)
+    return emitError() << "C3: expects the innermost extent to be a panel of " << kPanelColumns
+                       << " elements (" << kHopper.swizzleBytes << " bytes), got " << box.front();
+  return success();
+}
+
+int64_t TensorMapType::boxBytes() const {
+  int64_t bytes = kElementBytes;
+  for (int64_t extent : getBox())
+    bytes *= extent;
+  return bytes;
+}

@@ -1,0 +1,48 @@
+//===- DriverApi.h - the driver's functions that we call --------*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Declared here, as cuda.h has them: no CUDA header is needed to build.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_RUNTIME_LIB_CUDA_DRIVERAPI_H
+#define PAGEFOLD_RUNTIME_LIB_CUDA_DRIVERAPI_H
+
+#include <cstdint>
+
+namespace pagefold::runtime {
+
+struct DriverApi {
+  int (*cuInit)(unsigned flags);
+  int (*cuGetErrorString)(int code, const char **text);
+  int (*cuCtxGetCurrent)(void **context);
+  int (*cuCtxSetCurrent)(void *context);
+  int (*cuDeviceGet)(int *device, int ordinal);
+  int (*cuDevicePrimaryCtxRetain)(void **context, int device);
+  int (*cuModuleLoadDataEx)(void **module, const void *image, unsigned options, int *names,
+                            void **values);
+  int (*cuModuleUnload)(void *module);
+  int (*cuModuleGetFunction)(void **function, void *module, const char *name);
+  int (*cuFuncSetAttribute)(void *function, int attribute, int value);
+  int (*cuLaunchKernel)(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
+                        unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
+                        void *stream, void **parameters, void **extra);
+  int (*cuTensorMapEncodeTiled)(void *map, int type, uint32_t rank, void *address,
+                                const uint64_t *extents, const uint64_t *strides,
+                                const uint32_t *box, const uint32_t *elementStrides, int interleave,
+                                int swizzle, int l2Promotion, int outOfBounds);
+};
+
+// Values of cuda.h's enumerations.
+inline constexpr int kJitErrorLogBuffer = 5, kJitErrorLogBytes = 6;
+inline constexpr int kMaxDynamicSharedBytes = 8;
+inline constexpr int kTypeF16 = 6, kTypeBF16 = 9;
+inline constexpr int kNoInterleave = 0, kSwizzle128 = 3, kPromote256 = 3, kZeros = 0;
+
+} // namespace pagefold::runtime
+
+#endif // PAGEFOLD_RUNTIME_LIB_CUDA_DRIVERAPI_H

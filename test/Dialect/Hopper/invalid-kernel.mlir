@@ -1,0 +1,166 @@
+// A negative test for each numbered constraint of kernels, roles and allocations.
+// RUN: pagefold-opt %s -verify-diagnostics -split-input-file
+
+// kernel C1
+// expected-error@+1 {{C1: expects parameters to be tensor maps, pointers, i32 or f32, got 'f64'}}
+hopper.kernel @f(%x: f64) {
+  hopper.roles {
+    all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {}
+  }
+  hopper.return
+}
+
+// -----
+
+// kernel C1
+// expected-error@+1 {{C1: expects no result, got 1}}
+hopper.kernel @f() -> i32 {
+  hopper.roles {
+    all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {}
+  }
+  hopper.return
+}
+
+// -----
+
+// kernel C2: 8 tiles of 32 KiB
+// expected-error@+1 {{C2: expects at most 232448 bytes of shared memory, got 262144; take fewer stages or smaller tiles}}
+hopper.kernel @f() {
+  %a = hopper.alloc : !hopper.shared<8 x 128 x 128, bf16>
+  hopper.roles {
+    all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {}
+  }
+  hopper.return
+}
+
+// -----
+
+// kernel C2: tiles alone would fit, barriers and notes do not
+// expected-error@+1 {{C2: expects at most 232448 bytes of shared memory, got 232576}}
+hopper.kernel @f() {
+  %a = hopper.alloc_ring readers 4 : !hopper.ring<4 x 128 x 128, bf16>
+  %b = hopper.alloc_ring readers 4 : !hopper.ring<4 x 96 x 128, bf16>
+  %c = hopper.alloc : !hopper.shared<3 x 8 x 64, bf16>
+  hopper.roles {
+    all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {}
+  }
+  hopper.return
+}
+
+// -----
+
+// kernel C3
+// expected-error@+1 {{C3: expects exactly one hopper.roles, got 0}}
+hopper.kernel @f() {
+  hopper.return
+}
+
+// -----
+
+// kernel C3
+// expected-error@+1 {{C3: expects allocations in its own block, got one inside hopper.roles}}
+hopper.kernel @f() {
+  hopper.roles {
+    all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {
+      %a = hopper.alloc : !hopper.shared<1 x 64 x 128, bf16>
+    }
+  }
+  hopper.return
+}
+
+// -----
+
+// kernel C4
+!tiles = !hopper.shared<1 x 64 x 128, bf16>
+hopper.kernel @f(%c: i32) {
+  %a = hopper.alloc : !tiles
+  %b = hopper.alloc : !tiles
+  hopper.roles {
+    all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {
+      %first = arith.cmpi eq, %c, %wg : i32
+      // expected-error@+1 {{C4: expects shared tiles and rings to be results of allocations only}}
+      %t = arith.select %first, %a, %b : !tiles
+    }
+  }
+  hopper.return
+}
+
+// -----
+
+// kernel C4
+!tiles = !hopper.shared<1 x 64 x 128, bf16>
+hopper.kernel @f(%c: i32) {
+  %a = hopper.alloc : !tiles
+  hopper.roles {
+    all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {
+      // expected-error@+1 {{C4: expects no block argument that is a shared tile or ring}}
+      scf.while (%t = %a) : (!tiles) -> () {
+        %first = arith.cmpi eq, %c, %wg : i32
+        scf.condition(%first)
+      } do {
+        scf.yield %a : !tiles
+      }
+    }
+  }
+  hopper.return
+}
+
+// -----
+
+// roles C1
+hopper.kernel @f() {
+  // expected-error@+1 {{C1: expects roles of 1 to 8 warpgroups in all, got 5, 4}}
+  hopper.roles {
+    a warpgroups 5 registers 24 (%wg: i32, %warp: i32) {}
+    b warpgroups 4 registers 24 (%wg: i32, %warp: i32) {}
+  }
+  hopper.return
+}
+
+// -----
+
+// roles C2
+hopper.kernel @f() {
+  // expected-error@+1 {{C2: expects registers to be a multiple of 8 from 24 to 256, got 20}}
+  hopper.roles {
+    a warpgroups 1 registers 20 (%wg: i32, %warp: i32) {}
+  }
+  hopper.return
+}
+
+// -----
+
+// roles C3: 32 beside 240 is within 65536 registers and yet more than the launch allocates
+hopper.kernel @f() {
+  // expected-error@+1 {{C3: expects at most 64512 registers (384 threads of 168), got 65536}}
+  hopper.roles {
+    producer warpgroups 1 registers 32 (%wg: i32, %warp: i32) {}
+    consumer warpgroups 2 registers 240 (%wg: i32, %warp: i32) {}
+  }
+  hopper.return
+}
+
+// -----
+
+// alloc_ring C1
+hopper.kernel @f() {
+  // expected-error@+1 {{C1: expects from 1 to 32 reading warps, got 0}}
+  %a = hopper.alloc_ring readers 0 : !hopper.ring<2 x 64 x 128, bf16>
+  hopper.roles {
+    all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {}
+  }
+  hopper.return
+}
+
+// -----
+
+// ticket C1
+hopper.kernel @f(%p: !hopper.pointer<f32>, %n: i32) {
+  hopper.roles {
+    all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {
+      // expected-error@+1 {{C1: expects a pointer to i32, got '!hopper.pointer<f32>'}}
+      %t = hopper.ticket %p last %n : !hopper.pointer<f32>
+    }
+  }
+  hopper.return
+}
