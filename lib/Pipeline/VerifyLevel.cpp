@@ -32,18 +32,20 @@ constexpr StringLiteral kTileDialects[] = {"builtin", "func",   "tile",  "arith"
 constexpr StringLiteral kHostDialects[] = {"builtin", "func",  "scf",  "vector",
                                            "memref",  "arith", "math", "linalg"};
 constexpr StringLiteral kLLVMDialects[] = {"builtin", "llvm"};
+constexpr StringLiteral kHopperDialects[] = {"builtin", "gpu", "hopper", "arith", "scf", "vector"};
+constexpr StringLiteral kNVVMDialects[] = {"builtin", "gpu", "llvm", "nvvm"};
 constexpr StringLiteral kPlan[] = {"tile.plan"};
 
-constexpr Level kLevels[] = {{"attn", kAttnDialects, {}},
-                             {"tile", kTileDialects, {}},
-                             {"host", kHostDialects, kPlan},
-                             {"llvm", kLLVMDialects, kPlan}};
+constexpr Level kLevels[] = {{"attn", kAttnDialects, {}},     {"tile", kTileDialects, {}},
+                             {"host", kHostDialects, kPlan},  {"llvm", kLLVMDialects, kPlan},
+                             {"hopper", kHopperDialects, {}}, {"nvvm", kNVVMDialects, {}}};
 
 /// The pass after which ops of a dialect are gone.
 StringRef removedBy(StringRef dialect) {
   return llvm::StringSwitch<StringRef>(dialect)
       .Cases({"attn", "tensor"}, "attn-to-tile")
       .Case("tile", "tile-to-host")
+      .Case("hopper", "hopper-to-nvvm")
       .Case("linalg", "convert-linalg-to-loops")
       .Case("scf", "convert-scf-to-cf")
       .Cases({"vector", "memref", "arith", "func"}, "host-to-llvm")
@@ -57,7 +59,9 @@ struct VerifyLevel : pagefold::impl::VerifyLevelBase<VerifyLevel> {
   void runOnOperation() override {
     const Level *found = llvm::find_if(kLevels, [&](const Level &l) { return l.name == level; });
     if (found == std::end(kLevels)) {
-      getOperation().emitError("expects the level to be attn, tile, host or llvm, got ") << level;
+      getOperation().emitError(
+          "expects the level to be attn, tile, host, llvm, hopper or nvvm, got ")
+          << level;
       return signalPassFailure();
     }
     bool failed = false;

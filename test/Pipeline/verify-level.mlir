@@ -3,9 +3,10 @@
 // RUN: not pagefold-opt %s --verify-level=level=tile -split-input-file 2>&1 | FileCheck %s --check-prefix=TILE
 // RUN: not pagefold-opt %s --verify-level=level=host -split-input-file 2>&1 | FileCheck %s --check-prefix=HOST
 // RUN: not pagefold-opt %s --verify-level=level=llvm -split-input-file 2>&1 | FileCheck %s --check-prefix=LLVM
+// RUN: not pagefold-opt %s --verify-level=level=nvvm -split-input-file 2>&1 | FileCheck %s --check-prefix=NVVM
 // RUN: not pagefold-opt %s --verify-level=level=gpu -split-input-file 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
-// UNKNOWN: error: expects the level to be attn, tile, host or llvm, got gpu
+// UNKNOWN: error: expects the level to be attn, tile, host, llvm, hopper or nvvm, got gpu
 
 // ATTN-NOT: error: 'attn.rms_norm'
 // TILE: error: 'attn.rms_norm' op is not part of level tile: attn-to-tile should have removed it
@@ -54,3 +55,16 @@ func.func @level_3(%n: index, %x: f32, %m: memref<?xf32>) {
 // LLVM-NOT: error: 'llvm.func'
 llvm.func @level_4()
 tile.plan @f {args = [], bounds = {}, error_word = 0, scratch = 0, workspace = 0, workspace_head = 0, kernels = []}
+
+// -----
+
+// HOST: error: 'hopper.kernel' op is not part of level host: hopper-to-nvvm should have removed it
+// NVVM: error: 'hopper.kernel' op is not part of level nvvm: hopper-to-nvvm should have removed it
+gpu.module @level_3_on_the_gpu {
+  hopper.kernel @rest() {
+    hopper.roles {
+      all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {}
+    }
+    hopper.return
+  }
+}

@@ -25,7 +25,7 @@ def VerifyLevel : Pass<"verify-level", "::mlir::ModuleOp"> {
     **Does not** change anything.
   }];
   let options = [Option<"level", "level", "std::string", /*default=*/"\"attn\"",
-                        "attn, tile, host or llvm (default: attn)">];
+                        "attn, tile, host, llvm, hopper or nvvm (default: attn)">];
 }
 
 #endif // PAGEFOLD_PIPELINE_PASSES

@@ -23,6 +23,12 @@ hopper.kernel @f() -> i32 {
 
 // -----
 
+// kernel C1
+// expected-error@+1 {{C1: expects a body, got a declaration}}
+hopper.kernel @f()
+
+// -----
+
 // kernel C2: 8 tiles of 32 KiB
 // expected-error@+1 {{C2: expects at most 232448 bytes of shared memory, got 262144; take fewer stages or smaller tiles}}
 hopper.kernel @f() {

@@ -201,6 +201,15 @@ func.func @f(%a: !hopper.fragment<64 x 128, bf16>, %r: !hopper.ring<2 x 64 x 128
 
 // -----
 
+// contract C2
+func.func @f(%a: !hopper.fragment<64 x 128, bf16>, %r: !hopper.ring<2 x 64 x 128, bf16>, %i: i32, %acc: !hopper.fragment<64 x 128, f32>) {
+  // expected-error@+1 {{C2: expects an accumulator of '!hopper.fragment<64 x 64, f32>', got '!hopper.fragment<64 x 128, f32>'}}
+  %s = "hopper.contract"(%a, %r, %i, %acc) {transposed} : (!hopper.fragment<64 x 128, bf16>, !hopper.ring<2 x 64 x 128, bf16>, i32, !hopper.fragment<64 x 128, f32>) -> !hopper.fragment<64 x 64, f32>
+  return
+}
+
+// -----
+
 // contract C3
 func.func @f(%a: !hopper.fragment<64 x 128, f16>, %r: !hopper.ring<2 x 64 x 128, bf16>, %i: i32) {
   // expected-error@+1 {{C3: expects equal elements of left and right and a result of f32, got 'f16' x 'bf16' -> 'f32'}}

@@ -141,26 +141,30 @@ LogicalResult BarrierArriveOp::verify() { return verifyBarrier(*this, getBarrier
 //===----------------------------------------------------------------------===//
 
 /// C1 to C3 of a product whose left operand has `depth` columns of `element`.
-static LogicalResult verifyContract(Operation *op, int64_t depth, Type element, RingType rhs,
-                                    bool transposed, FragmentType result) {
+template <typename ProductOp>
+static LogicalResult verifyContract(ProductOp op, int64_t depth, Type element) {
+  RingType rhs = op.getRhs().getType();
+  FragmentType result = op.getType();
+  bool transposed = op.getTransposed();
   int64_t rhsDepth = transposed ? rhs.getColumns() : rhs.getRows();
   int64_t rhsColumns = transposed ? rhs.getRows() : rhs.getColumns();
   if (depth != rhsDepth)
-    return op->emitOpError("C1: expects a right operand of depth ")
-           << depth << ", got " << rhsDepth;
+    return op.emitOpError("C1: expects a right operand of depth ") << depth << ", got " << rhsDepth;
   if (result.getColumns() != rhsColumns)
-    return op->emitOpError("C2: expects a result of ")
+    return op.emitOpError("C2: expects a result of ")
            << rhsColumns << " columns, got " << result.getColumns();
+  if (op.getAcc() && op.getAcc().getType() != result)
+    return op.emitOpError("C2: expects an accumulator of ")
+           << result << ", got " << op.getAcc().getType();
   if (!result.getElementType().isF32() || element != rhs.getElementType())
-    return op->emitOpError("C3: expects equal elements of left and right and a result of f32, got ")
+    return op.emitOpError("C3: expects equal elements of left and right and a result of f32, got ")
            << element << " x " << rhs.getElementType() << " -> " << result.getElementType();
   return success();
 }
 
 LogicalResult ContractOp::verify() {
   FragmentType lhs = getLhs().getType();
-  return verifyContract(*this, lhs.getColumns(), lhs.getElementType(), getRhs().getType(),
-                        getTransposed(), getType());
+  return verifyContract(*this, lhs.getColumns(), lhs.getElementType());
 }
 
 /// A warpgroup reads rows of the tile in blocks of 64.
@@ -171,8 +175,7 @@ LogicalResult ContractSharedOp::verify() {
   if (!hasWarpgroupRows(lhs))
     return emitOpError("C4: expects a left tile of a multiple of ")
            << kHopper.fragmentRows << " rows, got " << lhs.getRows();
-  return verifyContract(*this, lhs.getColumns(), lhs.getElementType(), getRhs().getType(),
-                        getTransposed(), getType());
+  return verifyContract(*this, lhs.getColumns(), lhs.getElementType());
 }
 
 /// The constraint `code` that a fragment is an accumulator.

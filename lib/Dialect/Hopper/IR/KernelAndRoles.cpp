@@ -60,6 +60,8 @@ static LogicalResult verifyAllocations(KernelOp kernel) {
 }
 
 LogicalResult KernelOp::verifyRegions() {
+  if (getBody().empty())
+    return emitOpError("C1: expects a body, got a declaration");
   for (Type type : getArgumentTypes())
     if (!isParameter(type))
       return emitOpError("C1: expects parameters to be tensor maps, pointers, i32 or f32, got ")

@@ -49,7 +49,7 @@ def Hopper_KernelOp : Hopper_Op<"kernel", [IsolatedFromAbove, FunctionOpInterfac
     ```
 
     Constraints:
-    * C1: parameters are tensor maps, pointers, i32 or f32, and there is no result.
+    * C1: parameters are tensor maps, pointers, i32 or f32, there is no result, and there is a body.
     * C2: shared tiles, rings, barriers and notes fit the shared memory of a CTA (232448 bytes).
     * C3: the kernel has exactly one `hopper.roles`, and allocations and it stand in the kernel's own block.
     * C4: shared tiles and rings are used as their allocations give them, through no block argument.
@@ -251,8 +251,8 @@ def Hopper_FillOp : Hopper_Op<"fill", [AttrSizedOperandSegments]> {
 def Hopper_ReleaseOp : Hopper_Op<"release"> {
   let summary = "Consumer warp: gives the turn's stage back";
   let description = [{
-    One lane arrives. `after` holds it back until the fragment's element 16 is known, by a dependence without
-    meaning: ptxas keeps arrivals and waits in order, so that it cannot lift the next wait above the exponentials
+    One lane arrives. `after`, whose elements are not negative, holds it back until element 16 is known, by a dependence
+    without meaning: ptxas keeps arrivals and waits in order, so that it cannot lift the next wait above the exponentials
     (761 against 748 TFLOP/s on 16k rows).
 
     ```mlir
@@ -260,7 +260,7 @@ def Hopper_ReleaseOp : Hopper_Op<"release"> {
     ```
 
     Constraints:
-    * C1: the fragment after which a stage is released is of f32, with at least 34 columns, and not negative.
+    * C1: the fragment after which a stage is released is of f32, with at least 34 columns.
   }];
   let arguments = (ins Hopper_RingType:$ring, I32:$turn, Optional<Hopper_FragmentType>:$after);
   let assemblyFormat = "$ring `[` $turn `]` (`after` $after^)? attr-dict `:` type($ring) (`,` type($after)^)?";
@@ -441,7 +441,7 @@ def Hopper_ContractOp : Hopper_Op<"contract"> {
 
     Constraints:
     * C1: the depth agrees: the left operand's columns are the columns (transposed) or rows of the right one.
-    * C2: the result has the rows (transposed) or columns of the right operand as its columns.
+    * C2: the result has the rows (transposed) or columns of the right operand as its columns; an accumulator has its type.
     * C3: the result is of f32, and elements of left and right agree.
   }];
   let arguments = (ins Hopper_FragmentType:$lhs, Hopper_RingType:$rhs, I32:$turn, UnitAttr:$transposed,
@@ -466,7 +466,7 @@ def Hopper_ContractSharedOp : Hopper_Op<"contract_shared"> {
 
     Constraints:
     * C1: the depth agrees: the left operand's columns are the columns (transposed) or rows of the right one.
-    * C2: the result has the rows (transposed) or columns of the right operand as its columns.
+    * C2: the result has the rows (transposed) or columns of the right operand as its columns; an accumulator has its type.
     * C3: the result is of f32, and elements of left and right agree.
     * C4: the left tile has at least 64 rows, a multiple of 64.
   }];
