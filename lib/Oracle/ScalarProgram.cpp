@@ -321,6 +321,21 @@ static bool selectFunction(Operation *op, Instruction &instruction) {
   return instruction.run != nullptr;
 }
 
+/// What is neither an input nor a result so far comes from around the block: a constant, or nothing
+/// that the oracle knows.
+Status ScalarProgram::admitOperands(Operation *op) {
+  for (mlir::Value operand : op->getOperands()) {
+    if (slotOf_.contains(operand))
+      continue;
+    auto constant = operand.getDefiningOp<arith::ConstantOp>();
+    if (!constant || !isa<FloatAttr, IntegerAttr>(constant.getValue()))
+      return failAt(op, runtime::ErrorCode::Unsupported,
+                    "the oracle evaluates bodies that use their arguments and constants only");
+    addConstant(operand, constant.getValue());
+  }
+  return {};
+}
+
 Status ScalarProgram::addOperation(Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     if (isa<FloatAttr, IntegerAttr>(constant.getValue()))
@@ -336,6 +351,8 @@ Status ScalarProgram::addOperation(Operation *op) {
   if (!selectFunction(op, instruction))
     return failAt(op, runtime::ErrorCode::Unsupported,
                   "the oracle has no row for this op: add one in lib/Oracle/ScalarProgram.cpp");
+  if (Status status = admitOperands(op); !status)
+    return status;
   for (mlir::Value operand : op->getOperands())
     instruction.operands.push_back(slot(operand));
   instruction.result = slot(op->getResult(0));
@@ -350,6 +367,8 @@ Result<ScalarProgram> ScalarProgram::build(Block &block) {
   for (Operation &op : block.without_terminator())
     if (Status status = program.addOperation(&op); !status)
       return tl::unexpected(status.error());
+  if (Status status = program.admitOperands(block.getTerminator()); !status)
+    return tl::unexpected(status.error());
   for (mlir::Value output : block.getTerminator()->getOperands())
     program.outputs_.push_back(program.slot(output));
   return program;

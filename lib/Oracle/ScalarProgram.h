@@ -69,6 +69,7 @@ public:
 
 private:
   Status addOperation(mlir::Operation *op);
+  Status admitOperands(mlir::Operation *op);
   void addConstant(mlir::Value value, mlir::Attribute attribute);
   unsigned slot(mlir::Value value);
 

@@ -12,10 +12,18 @@
 using namespace pagefold;
 using nlohmann::json;
 
-/// A value without the quotes of a string.
+/// A value on one line: strings without quotes, objects as "key value, ...", long lists as their length.
 static std::string plain(const json &value) {
-  return value.is_string() ? value.get<std::string>()
-                           : value.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (value.is_string())
+    return value.get<std::string>();
+  if (value.is_array() && value.size() > 8)
+    return "(" + std::to_string(value.size()) + " of them)";
+  if (!value.is_object())
+    return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string text;
+  for (const auto &[key, member] : value.items())
+    text += (text.empty() ? "" : ", ") + key + " " + plain(member);
+  return text;
 }
 
 static std::string field(const json &object, const char *key) {

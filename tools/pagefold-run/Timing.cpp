@@ -31,8 +31,8 @@ Status run::printTiming(Graph &graph, Program &program, const std::vector<Array>
   Work work = measureWork(graph, arguments, results);
   out << "time: " << llvm::format("%.4f", median * 1e3) << " ms, the median of " << seconds.size()
       << " (" << llvm::format("%.4f to %.4f", seconds.front() * 1e3, seconds.back() * 1e3) << "); "
-      << llvm::format("%.3f MB, %.2f GB/s; ", work.bytes / 1e6, work.bytes / median / 1e9)
-      << llvm::format("%.3f GFLOP, %.2f GFLOP/s\n", work.operations / 1e9,
+      << llvm::format("%.4g MB, %.4g GB/s; ", work.bytes / 1e6, work.bytes / median / 1e9)
+      << llvm::format("%.4g GFLOP, %.4g GFLOP/s\n", work.operations / 1e9,
                       work.operations / median / 1e9);
   return {};
 }

@@ -13,8 +13,8 @@
 
 namespace pagefold {
 
-/// Writes every remark of the context's passes to `os`, which must outlive the context, a line each:
-/// "Passed tile-select-schedule: in decode: ...".
+/// Writes every remark of the context's passes to `os`, which must outlive the context, a line
+/// each: "Passed tile-select-schedule: in decode: ...".
 void streamRemarks(mlir::MLIRContext &context, llvm::raw_ostream &os);
 
 } // namespace pagefold

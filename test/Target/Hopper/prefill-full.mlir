@@ -3,6 +3,7 @@
 
 // CHECK: .entry prefill_full(
 // CHECK: .reqntid 384
+// Two products a KV tile, of 8 steps each, in the loop and before it.
 // CHECK-COUNT-32: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
 // CHECK-NOT: wgmma.mma_async
 // CHECK-NOT: .local
