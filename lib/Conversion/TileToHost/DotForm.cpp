@@ -47,6 +47,8 @@ private:
   forKeys(const Item &item, const KVTile &tile, ValueRange init,
           llvm::function_ref<HostBuilder::Values(Value n, ValueRange at, ValueRange carried)> body,
           HostBuilder::Values *results);
+  void prefetch(const Item &item, const KVTile &tile, Value n, Value buffer, Value first,
+                int64_t elements);
 
   Value query;
 };
@@ -69,6 +71,23 @@ void DotForm::forKeys(const Item &item, const KVTile &tile, ValueRange init,
       });
   if (results)
     *results = ends;
+}
+
+/// Asks for `elements` of the row some keys ahead. Rows of one KV head are apart in memory (another
+/// head between them, another page after a few), which the processor's own prefetching does not follow.
+void DotForm::prefetch(const Item &item, const KVTile &tile, Value n, Value buffer, Value first,
+                       int64_t elements) {
+  constexpr int64_t kAhead = 12, kLineBytes = 64, kKeepInAllCaches = 3;
+  Value last = b.sub(item.request.kvLen, b.index(1));
+  Value key = b.min(b.add(b.add(tile.firstKey, n), kAhead), last);
+  HostBuilder::Values at = kv.locate(item.request.number, key, item.head);
+  at.push_back(Value());
+  int64_t step = kLineBytes * 8 / kv.type.getElementType().getIntOrFloatBitWidth();
+  for (int64_t element = 0; element < elements; element += step) {
+    at.back() = b.add(first, element);
+    memref::PrefetchOp::create(b, buffer, at, b.getBoolAttr(false),
+                               b.getI32IntegerAttr(kKeepInAllCaches), b.getBoolAttr(true));
+  }
 }
 
 /// The product of one key, at indices `key`, with every query row.
@@ -104,6 +123,7 @@ void DotForm::scores(const Item &item, const KVTile &tile, Value buffer) {
   forKeys(
       item, tile, {},
       [&](Value n, ValueRange at, ValueRange) {
+        prefetch(item, tile, n, kv.keys(), b.index(0), kDim);
         for (auto [r, product] : llvm::enumerate(dotProducts(at)))
           b.store(product, buffer, {b.index(r), b.add(tile.base, n)});
         return HostBuilder::Values{};
@@ -185,6 +205,7 @@ void DotForm::accumulateColumns(const Item &item, const KVTile &tile, Value buff
       [&](Value n, ValueRange at, ValueRange carried) {
         HostBuilder::Values next, values, indices(at);
         indices.push_back(Value());
+        prefetch(item, tile, n, kv.values(), e, vectors * lanes);
         for (int64_t v = 0; v < vectors; ++v) {
           indices.back() = column(v);
           values.push_back(b.loadVector(kv.values(), indices, lanes));
