@@ -74,7 +74,8 @@ void DotForm::forKeys(const Item &item, const KVTile &tile, ValueRange init,
 }
 
 /// Asks for `elements` of the row some keys ahead. Rows of one KV head are apart in memory (another
-/// head between them, another page after a few), which the processor's own prefetching does not follow.
+/// head between them, another page after a few), which the processor's own prefetching does not
+/// follow.
 void DotForm::prefetch(const Item &item, const KVTile &tile, Value n, Value buffer, Value first,
                        int64_t elements) {
   constexpr int64_t kAhead = 12, kLineBytes = 64, kKeepInAllCaches = 3;

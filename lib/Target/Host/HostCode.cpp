@@ -138,7 +138,7 @@ static FailureOr<std::string> link(llvm::ArrayRef<char> object, std::string &err
       << llvm::StringRef(object.data(), object.size());
   output = input;
   output += ".so";
-  auto remove = llvm::make_scope_exit([&] {
+  llvm::scope_exit remove([&] {
     llvm::sys::fs::remove(input);
     llvm::sys::fs::remove(output);
   });

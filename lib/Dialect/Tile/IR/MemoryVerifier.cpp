@@ -197,7 +197,7 @@ LogicalResult MergeOp::verify() {
 LogicalResult WorkspaceOp::verify() {
   MemRefType type = bufferType(getBuffer());
   if (!type.getLayout().isIdentity() ||
-      static_cast<int64_t>(getDims().size()) != type.getNumDynamicDims())
+      getDims().size() != static_cast<size_t>(type.getNumDynamicDims()))
     return emitOpError("C1: expects a contiguous buffer and a size for each of its ")
            << type.getNumDynamicDims() << " dynamic extents, got " << getDims().size()
            << " sizes for " << type;
