@@ -15,13 +15,13 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "pagefold/Target/Hopper/Chip.h"
+#include "pagefold/Target/OptimizeModule.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include <mutex>
@@ -62,20 +62,6 @@ static void markConvergent(llvm::Module &module) {
         call->setConvergent();
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
-}
-
 static FailureOr<std::string> emitAssembly(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
@@ -108,7 +94,7 @@ FailureOr<std::string> pagefold::hopper::emitPtx(gpu::GPUModuleOp module) {
   translated->setDataLayout(machine->createDataLayout());
   translated->setTargetTriple(machine->getTargetTriple());
   markConvergent(*translated);
-  optimize(*translated, *machine);
+  optimizeModule(*translated, *machine, "default<O3>");
   FailureOr<std::string> text = emitAssembly(*translated, *machine);
   if (failed(text))
     return module.emitError("the code generator cannot write PTX"), failure();

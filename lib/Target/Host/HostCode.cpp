@@ -10,12 +10,12 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "pagefold/Target/OptimizeModule.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
@@ -90,22 +90,6 @@ static constexpr llvm::StringLiteral kPasses =
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,early-cse<memssa>,"
     "loop-unroll<O2>,instcombine<no-verify-fixpoint>,simplifycfg)";
-
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  llvm::ModulePassManager passes;
-  llvm::cantFail(builder.parsePassPipeline(passes, kPasses));
-  passes.run(module, modules);
-}
 
 static FailureOr<llvm::SmallVector<char, 0>> emitObject(llvm::Module &module,
                                                         llvm::TargetMachine &machine) {
@@ -187,7 +171,7 @@ LogicalResult Translation::run(ModuleOp source, const HostTarget &target) {
     return failure();
   module->setDataLayout(machine->createDataLayout());
   module->setTargetTriple(machine->getTargetTriple());
-  optimize(*module, *machine);
+  pagefold::optimizeModule(*module, *machine, kPasses);
   return success();
 }
 
