@@ -37,6 +37,7 @@ from .graph import Graph
 from .masks import Mask, causal, chunked, no_mask, pack_mask, per_row, prefix, sink_window, sym, window
 from .module import Module, compile, load, set_num_threads
 from .ops import append, attention, merge, rms_norm, rope
+from .pages import PagePool
 from .tables import alibi_slopes, rope_tables
 
 __version__ = "0.1.0"

@@ -64,6 +64,26 @@ _RUNTIME = {
     ),
     "pagefold_function_counters_json": (c_void_p, [c_void_p, c_void_p, POINTER(c_void_p)]),
     "pagefold_set_num_threads": (c_void_p, [c_int]),
+    "pagefold_pages_create": (c_void_p, [c_int32] * 4 + [c_int, POINTER(c_void_p)]),
+    "pagefold_pages_free": (None, [c_void_p]),
+    "pagefold_pages_admit": (
+        c_void_p,
+        [c_void_p, c_uint64, POINTER(c_int32), c_size_t, c_char_p, c_int32, POINTER(c_int32), POINTER(c_int32)],
+    ),
+    "pagefold_pages_reserve": (c_void_p, [c_void_p, c_uint64, c_int32]),
+    "pagefold_pages_append": (c_void_p, [c_void_p, c_uint64, POINTER(c_int32), c_size_t]),
+    "pagefold_pages_mark_computed": (c_void_p, [c_void_p, c_uint64, c_int32]),
+    "pagefold_pages_fork": (c_void_p, [c_void_p, c_uint64, c_uint64, POINTER(c_int32)]),
+    "pagefold_pages_finish": (c_void_p, [c_void_p, c_uint64]),
+    "pagefold_pages_abort": (c_void_p, [c_void_p, c_uint64]),
+    "pagefold_pages_drain": (
+        c_void_p,
+        [c_void_p, POINTER(POINTER(c_int32)), POINTER(c_size_t), POINTER(POINTER(c_int32)), POINTER(c_size_t)],
+    ),
+    "pagefold_pages_free_array": (None, [POINTER(c_int32)]),
+    "pagefold_pages_table": (c_void_p, [c_void_p, POINTER(c_int32), c_size_t]),
+    "pagefold_pages_available": (c_int32, [c_void_p]),
+    "pagefold_pages_verify": (c_void_p, [c_void_p]),
 }
 _COMPILER = {
     **_ERROR,
