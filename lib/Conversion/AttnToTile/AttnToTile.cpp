@@ -114,7 +114,6 @@ private:
   SmallVector<Argument> arguments;
   DenseMap<Value, Value> values; // tensor -> buffer, cache -> kv, scalar -> scalar
   DenseMap<std::pair<Value, Value>, Value> batches; // (rows, kv) -> batch
-  DenseMap<Value, Value> rowsOfBatch;               // batch -> rows, to compare
   SmallVector<Value> ropeTables;                    // those whose positions follow a cache
   DenseSet<Operation *> placed; // reshapes whose source is written in their place
   Value tokens;                 // a buffer whose dim 0 counts the tokens
@@ -358,7 +357,6 @@ Value FunctionConverter::batchOf(Value rows, Value kv, Value tokensOfBatch) {
     batch =
         tile::BatchOp::create(builder, source.getLoc(), tile::BatchType::get(builder.getContext()),
                               rows, kv, tokensOfBatch, tables);
-    rowsOfBatch[batch] = rows;
   }
   return batch;
 }

@@ -133,10 +133,9 @@ void FunctionLowering::buildPlan() {
   if (counters)
     plan.set("counters", number(WorkspaceLayout::kCounters));
   plan.set("kernels", builder.getArrayAttr(kernels));
-  auto op = tile::PlanOp::create(builder, function.getLoc(), function.getName(),
-                                 plan.getDictionary(builder.getContext()));
+  tile::PlanOp::create(builder, function.getLoc(), function.getName(),
+                       plan.getDictionary(builder.getContext()));
   function.erase();
-  (void)op;
 }
 
 /// The lowering reads what keys and values, batches, masks and visit lists are bound to.

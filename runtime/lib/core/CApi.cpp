@@ -24,10 +24,6 @@ static const Function *unwrap(const pagefold_function *function) {
   return reinterpret_cast<const Function *>(function);
 }
 
-static tl::unexpected<Error> nullArgument(const char *what) {
-  return fail(ErrorCode::InvalidArgument, std::string("expects ") + what + ", got null");
-}
-
 static std::string countersJson(const TileCounters &counters) {
   auto field = [](const char *name, int64_t value) {
     return std::string("\"") + name + "\":" + std::to_string(value);

@@ -17,10 +17,6 @@ struct pagefold_pages {
   std::unique_ptr<KvCacheManager> manager;
 };
 
-static tl::unexpected<Error> nullArgument(const char *what) {
-  return fail(ErrorCode::InvalidArgument, std::string("expects ") + what + ", got null");
-}
-
 /// Runs `call(manager)` where the handle is one.
 template <typename Call> static pagefold_error *onManager(const pagefold_pages *pages, Call call) {
   return guarded([&]() -> Status {

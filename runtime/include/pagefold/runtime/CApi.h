@@ -24,6 +24,11 @@ struct pagefold_error {
 
 namespace pagefold::runtime {
 
+/// What a call says where it needs something and got a null pointer.
+inline tl::unexpected<Error> nullArgument(const char *what) {
+  return fail(ErrorCode::InvalidArgument, std::string("expects ") + what + ", got null");
+}
+
 /// A C error for a Status: null for success.
 inline pagefold_error *toC(Status status) {
   return status ? nullptr : new pagefold_error{std::move(status.error())};
