@@ -105,6 +105,7 @@ static FailureOr<runtime::ParameterPlan> convertParameter(tile::PlanOp op, Dicti
   if (failed(element))
     return failure();
   parameter.element = *element;
+  parameter.workspace = optionalNumber(entry, "workspace");
   for (auto extent : entry.getAs<ArrayAttr>("box").getAsRange<IntegerAttr>())
     parameter.box.push_back(extent.getInt());
   for (DictionaryAttr dim : dictionaries(entry, "dims"))
@@ -147,7 +148,11 @@ static void convertWorkspace(DictionaryAttr plan, runtime::FunctionPlan &functio
       function.workspaceInit.push_back({number(fill, "offset"), number(fill, "size"),
                                         static_cast<uint8_t>(number(fill, "byte"))});
   function.scratchSize = optionalNumber(plan, "scratch").value_or(0);
-  function.errorWord = optionalNumber(plan, "error_word");
+  // A GPU's error word lies outside the workspace.
+  bool onGpu = llvm::any_of(dictionaries(plan, "kernels"),
+                            [](DictionaryAttr kernel) { return kernel.contains("threads"); });
+  if (!onGpu)
+    function.errorWord = number(plan, "error_word");
   function.counters = optionalNumber(plan, "counters");
 }
 

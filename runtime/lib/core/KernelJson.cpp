@@ -78,6 +78,7 @@ Json parameterToJson(const ParameterPlan &parameter) {
   if (keys & kOffset)
     json["offset"] = parameter.offset;
   if (keys & kMap) {
+    putNumber(json, "workspace", parameter.workspace);
     json["element"] = dtypeName(parameter.element);
     json["box"] = parameter.box;
     Json dims = Json::array();
@@ -101,6 +102,7 @@ ParameterPlan parameterFromJson(JsonReader &reader, const Json &json) {
   if (keys & kOffset)
     parameter.offset = reader.integer(json, "offset");
   if (keys & kMap) {
+    parameter.workspace = takeNumber(reader, json, "workspace");
     parameter.element = dtypeFromJson(reader, json, "element");
     for (const Json &extent : reader.array(json, "box"))
       parameter.box.push_back(reader.asInteger(extent, "box"));

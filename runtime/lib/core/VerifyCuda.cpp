@@ -37,7 +37,7 @@ constexpr int64_t kMaxCtas = INT32_MAX;
 constexpr int64_t kMaxCtasPerSm = 64;
 constexpr size_t kMaxMapRank = 5;
 constexpr int64_t kMaxBox = 256;         // elements
-constexpr int64_t kStrideUnit = 16;      // bytes
+constexpr int64_t kUnit = 16;            // bytes, of what a tensor map addresses
 constexpr int64_t kMaxParameters = 4096; // bytes of all of a kernel's parameters
 
 /// One kernel being checked.
@@ -123,9 +123,15 @@ private:
   }
 
   Status verifyMap(size_t i, const ParameterPlan &map, const ArgumentPlan &arg) const {
-    if (map.element != arg.dtype)
+    if (map.element != DType::BF16 && map.element != DType::F16)
+      return refuse(i, "bf16 or f16 elements, got " + std::string(dtypeName(map.element)));
+    if (!map.workspace && map.element != arg.dtype)
       return refuse(i, "the elements of '" + arg.name + "', " + std::string(dtypeName(arg.dtype)) +
                            ", got " + std::string(dtypeName(map.element)));
+    if (map.workspace &&
+        (*map.workspace < 0 || *map.workspace > function_.workspaceSize || *map.workspace % kUnit))
+      return refuse(i, "a place in the workspace of " + std::to_string(function_.workspaceSize) +
+                           " bytes at a multiple of 16, got " + std::to_string(*map.workspace));
     if (map.dims.empty() || map.dims.size() > kMaxMapRank || map.box.size() != map.dims.size())
       return refuse(i, "a map of 1 to 5 dimensions and a box of as many, got " +
                            std::to_string(map.dims.size()) + " and " +
@@ -134,7 +140,10 @@ private:
       if (extent < 1 || extent > kMaxBox)
         return refuse(i, "box extents from 1 to 256, got " + std::to_string(extent));
     for (size_t dim = 0; dim < map.dims.size(); ++dim)
-      if (Status status = verifyMapDimension(i, dim, map.dims[dim], arg); !status)
+      if (map.workspace && map.dims[dim].strideOf)
+        return refuse(i, "a stride for a tensor in the workspace, got stride_of in dimension " +
+                             std::to_string(dim) + " of the map");
+      else if (Status status = verifyMapDimension(i, dim, map.dims[dim], arg); !status)
         return status;
     return {};
   }
@@ -151,7 +160,7 @@ private:
     if (entry.extent && (*entry.extent < 1 || *entry.extent > (int64_t(1) << 32)))
       return refuse(i,
                     "an extent from 1 to 2^32" + place + ", got " + std::to_string(*entry.extent));
-    if (entry.stride && (*entry.stride < 1 || *entry.stride % kStrideUnit))
+    if (entry.stride && (*entry.stride < 1 || *entry.stride % kUnit))
       return refuse(i, "a stride that is a positive multiple of 16 bytes" + place + ", got " +
                            std::to_string(*entry.stride));
     for (std::optional<int64_t> of : {entry.extentOf, entry.strideOf})

@@ -72,6 +72,7 @@ KernelParameters::Map KernelParameters::makeMap(const ParameterPlan &parameter,
   map.parameter = firstMap_ + maps_.size();
   map.addressWord = binder.firstWord(map.arg);
   map.rank = function_.args[map.arg].shape.size();
+  map.workspace = parameter.workspace;
   map.recipe.element = parameter.element;
   size_t extents = map.addressWord + kExtentWords, strides = extents + map.rank;
   for (size_t i = 0; i < parameter.dims.size(); ++i) {
@@ -123,7 +124,8 @@ TensorMapKey KernelParameters::keyOf(const Map &map, const LaunchValues &values)
     std::fill_n(key.strides.begin(), rank - 1, kAnyStride);
     return key;
   }
-  key.address = static_cast<uint64_t>(words[map.addressWord]);
+  key.address = map.workspace ? values.workspace + static_cast<uint64_t>(*map.workspace)
+                              : static_cast<uint64_t>(words[map.addressWord]);
   for (size_t i = 0; i < rank; ++i)
     key.extents[i] = map.extents[i].from(words);
   for (size_t i = 0; i + 1 < rank; ++i) {

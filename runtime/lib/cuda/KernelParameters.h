@@ -17,6 +17,8 @@
 #include "../core/Arguments.h"
 #include "TensorMapCache.h"
 
+#include <optional>
+
 namespace pagefold::runtime {
 
 /// What the parameters of one launch are made from. Addresses are the device's.
@@ -65,7 +67,8 @@ private:
     TensorMapRecipe recipe;
     uint64_t parameter;
     size_t arg;
-    size_t addressWord, rank; ///< of the argument: its extents follow the address
+    size_t addressWord, rank;         ///< of the argument: its extents follow the address
+    std::optional<int64_t> workspace; ///< the tensor's place there
     Number extents[TensorMapKey::kMaxRank], strides[TensorMapKey::kMaxRank - 1];
     /// Of a stride that is the argument's: the word of its extent.
     size_t strideExtents[TensorMapKey::kMaxRank - 1] = {};

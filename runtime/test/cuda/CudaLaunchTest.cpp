@@ -114,6 +114,23 @@ TEST_F(CudaLaunch, ATensorWithoutElementsHasAMapThatTouchesNothingOfIt) {
             2u);
 }
 
+TEST_F(CudaLaunch, AMapMayBeOfATensorInTheWorkspace) {
+  Plan plan = cudaPlan();
+  ParameterPlan &map = plan.functions[0].kernels[0].cuda->params[0];
+  map.workspace = 256;
+  map.dims[1] = {{}, 0, 2048, {}};
+  map.dims[3] = {8, {}, 256, {}};
+  load(plan);
+  alignas(64) std::byte workspace[kCudaWorkspace];
+  PrefillCase arguments;
+  ASSERT_EQ(launch(arguments, workspace, sizeof(workspace)), "");
+  EXPECT_EQ(read<std::byte *>((*fakeLaunches())[0].parameters[0]), workspace + 256);
+  EXPECT_EQ(count("cuTensorMapEncodeTiled(9, 4, " +
+                  std::to_string(reinterpret_cast<uintptr_t>(workspace + 256)) +
+                  ", [64 300 2 8], [2048 128 256], "),
+            1u);
+}
+
 TEST_F(CudaLaunch, StridesThatAreNeverUsedMayBeAnything) {
   PrefillCase arguments(1);
   arguments.q.strides = {3, 128, 1};

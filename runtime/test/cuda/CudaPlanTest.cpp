@@ -41,6 +41,11 @@ TEST(CudaPlan, ParseGivesWhatWasSerialized) {
   ParameterPlan map = rowsMap(0);
   map.dims[3] = {8, {}, 256, {}};
   cuda(plan.functions[0]).params.push_back(map);
+  map.dims[1].strideOf.reset();
+  map.dims[1].stride = 2048;
+  map.element = DType::F16;
+  map.workspace = 256;
+  cuda(plan.functions[0]).params.push_back(map);
   CodeSection section{"cubin", std::string_view("\177ELF\0code", 9)};
   Result<std::string> bytes = serialize(plan, {&section, 1});
   ASSERT_TRUE(bytes) << bytes.error().message();
@@ -127,6 +132,14 @@ TEST(CudaPlan, RulesOfAParameter) {
 TEST(CudaPlan, RulesOfAMap) {
   EXPECT_EQ(kernelVerdict([](CudaKernelPlan &k) { k.params[0].element = DType::F16; }),
             ", parameter 0: expects the elements of 'q', bf16, got f16");
+  EXPECT_EQ(kernelVerdict([](CudaKernelPlan &k) { k.params[0].element = DType::F32; }),
+            ", parameter 0: expects bf16 or f16 elements, got f32");
+  EXPECT_EQ(kernelVerdict([](CudaKernelPlan &k) { k.params[0].workspace = 520; }),
+            ", parameter 0: expects a place in the workspace of 512 bytes at a multiple of 16, got "
+            "520");
+  EXPECT_EQ(kernelVerdict([](CudaKernelPlan &k) { k.params[0].workspace = 256; }),
+            ", parameter 0: expects a stride for a tensor in the workspace, got stride_of in "
+            "dimension 1 of the map");
   EXPECT_EQ(kernelVerdict([](CudaKernelPlan &k) { k.params[0].dims.clear(); }),
             ", parameter 0: expects a map of 1 to 5 dimensions and a box of as many, got 0 and 4");
   EXPECT_EQ(kernelVerdict([](CudaKernelPlan &k) { k.params[0].box.pop_back(); }),

@@ -127,6 +127,15 @@ const char *fakeCallText() {
   return text.c_str();
 }
 
+const char *fakeParameter(size_t launch, size_t parameter, size_t *size) {
+  std::lock_guard lock(mutex);
+  if (launch >= launches.size() || parameter >= launches[launch].parameters.size())
+    return nullptr;
+  const std::string &bytes = launches[launch].parameters[parameter];
+  *size = bytes.size();
+  return bytes.data();
+}
+
 //===----------------------------------------------------------------------===//
 // Contexts and devices
 //===----------------------------------------------------------------------===//

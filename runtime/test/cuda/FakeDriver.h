@@ -38,6 +38,8 @@ void fakeAttribute(int ordinal, int attribute, int value);
 void fakeKernel(const char *name, const size_t *sizes, size_t count);
 /// All calls as lines, for callers without C++; valid until the next call.
 const char *fakeCallText();
+/// The bytes of a launch's parameter; null where there is none.
+const char *fakeParameter(size_t launch, size_t parameter, size_t *size);
 }
 
 #endif // PAGEFOLD_RUNTIME_TEST_CUDA_FAKEDRIVER_H

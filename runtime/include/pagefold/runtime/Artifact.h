@@ -106,6 +106,8 @@ struct ParameterPlan {
   int64_t add = 0;
   int64_t offset = 0;
   DType element = DType::BF16;
+  /// Map: the tensor lies so many bytes into the workspace; `arg` only gives extents.
+  std::optional<int64_t> workspace;
   std::vector<int64_t> box;       ///< elements of each dimension, innermost first
   std::vector<MapDimension> dims; ///< as many as `box`
   bool operator==(const ParameterPlan &) const = default;

@@ -19,7 +19,7 @@ gpu.module @kernels {
 tile.plan @copy {
   args = [{name = "x", dtype = "bf16", shape = ["tokens", 64], access = "read"},
           {name = "out0", dtype = "bf16", shape = ["tokens", 64], access = "write"}],
-  bounds = {tokens = 64}, workspace = 512, workspace_head = 256, init = [{offset = 256, size = 64, byte = 255}],
+  bounds = {tokens = 64}, workspace = 512, workspace_head = 256, scratch = 0, error_word = 0, init = [{offset = 256, size = 64, byte = 255}],
   kernels = [{symbol = "copy_k0", op = "linalg.generic", threads = 128, shared = 0, ctas = 1, params = [
     {kind = "map", arg = 0, element = "bf16", box = [64, 16], dims = [{extent = 64}, {extent_of = 0, stride_of = 0}]},
     {kind = "pointer", arg = 0}, {kind = "extent", arg = 0, dim = 0, add = -1}, {kind = "pointer", arg = 1}]}]
