@@ -360,7 +360,7 @@ def Hopper_GatherOp : Hopper_Op<"gather"> {
                        Hopper_Index:$offset, I1:$condition);
   let assemblyFormat = [{
     $ring `[` $turn `]` `row` $row `unit` $unit `from` $pointer `[` $offset `]` `if` $condition attr-dict
-    `:` type($ring) `,` type($pointer) custom<IndexType>(type($offset))
+    `:` type($ring) `,` type($pointer) `` custom<IndexType>(type($offset))
   }];
   let hasVerifier = 1;
 }
