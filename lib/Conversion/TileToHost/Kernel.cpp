@@ -16,8 +16,14 @@ using namespace pagefold::host;
 int64_t WorkspaceLayout::offsetOf(Value value, int64_t bytes) {
   auto [it, inserted] = offsets.try_emplace(value, next);
   if (inserted)
-    next += llvm::alignTo(bytes, 64);
+    allocate(bytes);
   return it->second;
+}
+
+int64_t WorkspaceLayout::allocate(int64_t bytes) {
+  int64_t place = next;
+  next += llvm::alignTo(bytes, 64);
+  return place;
 }
 
 //===----------------------------------------------------------------------===//

@@ -32,6 +32,8 @@ public:
 
   /// The place of a batch's extents, max_batch x 4 x i32, or of a buffer. Allocated on first sight.
   int64_t offsetOf(mlir::Value value, int64_t bytes);
+  /// A place that no value names.
+  int64_t allocate(int64_t bytes);
   int64_t extentsOf(mlir::Value batch) { return offsetOf(batch, bounds.getBatch() * 16); }
   int64_t size() const { return next; }
   attn::BoundsAttr getBounds() const { return bounds; }
