@@ -156,7 +156,7 @@ LogicalResult ReleaseOp::verify() {
     return success();
   FragmentType type = getAfter().getType();
   if (!type.getElementType().isF32() || type.getColumns() < 34)
-    return emitOpError("C1: expects an f32 fragment of at least 34 columns, got ") << type;
+    return emitOpError("C1: expects an f32 fragment of at least 38 columns, got ") << type;
   return success();
 }
 
