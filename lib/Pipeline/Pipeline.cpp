@@ -12,6 +12,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "pagefold/Conversion/Passes.h"
 #include "pagefold/Dialect/Attn/Transforms/Passes.h"
+#include "pagefold/Dialect/Hopper/Transforms/Passes.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
 #include "pagefold/Pipeline/Passes.h"
 #include "pagefold/Target/Artifact.h"
@@ -76,8 +77,10 @@ static void buildHost(OpPassManager &manager, const CompileOptions &options) {
 }
 
 static void buildHopper(OpPassManager &manager, const CompileOptions &) {
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
+  manager.addPass(createTileToHopper());
+  manager.addPass(
+      hopper::createHopperOverlapProducts()); // of kernels as tile-to-hopper writes them
+  manager.addPass(hopper::createHopperLazyRescale());
 }
 
 static void buildKernels(OpPassManager &manager, const CompileOptions &options) {
@@ -146,17 +149,20 @@ FailureOr<std::string> pagefold::writeLLVMIR(ModuleOp module, const CompileOptio
   return writeLLVMIR(module, hostTarget(options));
 }
 
-FailureOr<std::string> pagefold::writeArtifact(ModuleOp module, const CompileOptions &options) {
+FailureOr<std::string> pagefold::writeArtifact(ModuleOp module, const CompileOptions &options,
+                                               llvm::StringRef graph) {
+  llvm::StringRef kept = options.keepGraph ? graph : llvm::StringRef();
   if (!options.isCuda())
-    return writeHostArtifact(module, hostTarget(options));
+    return writeHostArtifact(module, hostTarget(options), kept);
   return writeCudaArtifact(module,
-                           options.code == "cubin" ? CudaCodeKind::Cubin : CudaCodeKind::Ptx);
+                           options.code == "cubin" ? CudaCodeKind::Cubin : CudaCodeKind::Ptx, kept);
 }
 
-FailureOr<std::string> pagefold::compileToArtifact(ModuleOp module, const CompileOptions &options) {
+FailureOr<std::string> pagefold::compileToArtifact(ModuleOp module, const CompileOptions &options,
+                                                   llvm::StringRef graph) {
   if (failed(compileStages(module, Stage::Attn, Stage::LLVM, options)))
     return failure();
-  return writeArtifact(module, options);
+  return writeArtifact(module, options, graph);
 }
 
 //===----------------------------------------------------------------------===//

@@ -177,7 +177,7 @@ struct Plan {
 /// One code section. `bytes` is not owned.
 struct CodeSection {
   /// "elf-shared": an ELF shared object with the kernels' symbols; for a GPU "ptx" (text) or
-  /// "cubin"
+  /// "cubin". Beside them may stand a "graph": what was compiled, as MLIR text or bytecode.
   std::string kind;
   std::string_view bytes;
   bool operator==(const CodeSection &) const = default;
