@@ -50,6 +50,7 @@ void pagefold::registerPagefoldPasses() {
   tile::registerPagefoldTilePasses();
   host::registerPagefoldHostPasses();
   registerPagefoldPipelinePasses();
+  hopper::registerPagefoldHopperPasses();
   hopper::registerHopperPipelines();
   registerPagefoldPipelines();
   registerTransformsPasses();

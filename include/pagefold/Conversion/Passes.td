@@ -81,6 +81,29 @@ def TileToHost : Pass<"tile-to-host", "::mlir::ModuleOp"> {
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::func::FuncDialect"];
 }
 
+def TileToSimt : Pass<"tile-to-simt", "::mlir::ModuleOp"> {
+  let summary = "From tiles to kernels of one thread a worker on the GPU (level 2 to level 3, the general form)";
+  let description = [{
+    **Requires** spaces with a schedule, and folds over visit lists or the standard form.
+
+    **Ensures** that no tile op but `tile.plan` is left: every op with work is a function in the `gpu.module` `@kernels`, of `scf`,
+    `vector`, `memref` and `arith` over (arguments..., workspace, error word), and the plan names them in order.
+
+    **Idea.** The emitters of `tile-to-host`, with a thread of the GPU for a worker: its tickets are its number in
+    the grid and every so many after it, its scratch is its own memory, and it checks the requests that it
+    passes, so that no launch is spent on a check. What runs on the host in the tests is what runs here.
+
+    **Example.** `test/Conversion/TileToSimt`, a file for each kind of kernel; `docs/levels/hopper.md`.
+
+    **Does not** share anything between threads.
+  }];
+  let options = [Option<"counters", "counters", "bool", /*default=*/"false",
+      "Count visited, partial and skipped tiles and masked elements (default: false)">];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::func::FuncDialect",
+                           "::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
 def HopperToNVVM : Pass<"hopper-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "From roles, rings and fragments to instructions (level 3 to level 4)";
   let description = [{

@@ -11,6 +11,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "pagefold/Dialect/Tile/IR/Tile.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace pagefold::tile;
@@ -37,15 +38,70 @@ static bool isArgument(Attribute value) {
          llvm::all_of(shape, llvm::IsaPred<IntegerAttr, StringAttr, UnitAttr>);
 }
 
-static bool isKernel(Attribute value) {
-  auto entry = dyn_cast<DictionaryAttr>(value);
-  return entry && isText(entry, "symbol") && isOneOf(entry.get("workers"), {"one", "all"});
+/// Every key holds an integer.
+static bool haveIntegers(DictionaryAttr entry, ArrayRef<StringRef> keys) {
+  return llvm::all_of(keys,
+                      [&](StringRef key) { return isa_and_nonnull<IntegerAttr>(entry.get(key)); });
 }
 
-/// Every element of the array `key` passes.
-static LogicalResult verifyEntries(PlanOp op, StringRef constraint, StringRef key,
-                                   StringRef expected, llvm::function_ref<bool(Attribute)> passes) {
-  auto entries = op.getPlan().getAs<ArrayAttr>(key);
+static bool isOnGpu(Attribute kernel) {
+  auto entry = dyn_cast<DictionaryAttr>(kernel);
+  return entry && entry.contains("threads");
+}
+
+static bool isKernel(Attribute value) {
+  auto entry = dyn_cast<DictionaryAttr>(value);
+  if (!entry || !isText(entry, "symbol"))
+    return false;
+  if (!isOnGpu(entry))
+    return isOneOf(entry.get("workers"), {"one", "all"});
+  StringRef grid = entry.contains("ctas") ? "ctas" : "ctas_per_sm";
+  return entry.getAs<ArrayAttr>("params") && haveIntegers(entry, {"threads", "shared", grid});
+}
+
+/// The integers that a kind of parameter has; none for a kind that there is not.
+static std::optional<ArrayRef<StringRef>> keysOfKind(StringRef kind) {
+  static constexpr StringRef arg[] = {"arg"}, dim[] = {"arg", "dim"}, offset[] = {"offset"};
+  return llvm::StringSwitch<std::optional<ArrayRef<StringRef>>>(kind)
+      .Cases({"map", "pointer", "scalar"}, ArrayRef<StringRef>(arg))
+      .Cases({"extent", "stride"}, ArrayRef<StringRef>(dim))
+      .Case("workspace", ArrayRef<StringRef>(offset))
+      .Cases({"error_word", "frame"}, ArrayRef<StringRef>())
+      .Default(std::nullopt);
+}
+
+/// What a tensor map has besides.
+static bool isMap(DictionaryAttr entry) {
+  auto box = entry.getAs<ArrayAttr>("box"), dims = entry.getAs<ArrayAttr>("dims");
+  return box && dims && isText(entry, "element") && llvm::all_of(box, llvm::IsaPred<IntegerAttr>) &&
+         llvm::all_of(dims, [](Attribute dim) {
+           auto numbers = dyn_cast<DictionaryAttr>(dim);
+           return numbers && llvm::all_of(numbers, [](NamedAttribute number) {
+                    return isa<IntegerAttr>(number.getValue());
+                  });
+         });
+}
+
+static bool isParameter(Attribute value) {
+  auto entry = dyn_cast<DictionaryAttr>(value);
+  if (!entry || !isText(entry, "kind"))
+    return false;
+  StringRef kind = entry.getAs<StringAttr>("kind").getValue();
+  std::optional<ArrayRef<StringRef>> keys = keysOfKind(kind);
+  return keys && haveIntegers(entry, *keys) && (kind != "map" || isMap(entry));
+}
+
+static bool isFill(Attribute value) {
+  auto entry = dyn_cast<DictionaryAttr>(value);
+  return entry && isCount(entry.get("offset")) && isCount(entry.get("size")) &&
+         isCount(entry.get("byte"));
+}
+
+/// Every element of the array `key` of `entries` passes.
+static LogicalResult verifyEntries(PlanOp op, DictionaryAttr plan, StringRef constraint,
+                                   StringRef key, StringRef expected,
+                                   llvm::function_ref<bool(Attribute)> passes) {
+  auto entries = plan.getAs<ArrayAttr>(key);
   if (!entries)
     return op.emitOpError(constraint) << ": expects an array " << key;
   for (Attribute entry : entries)
@@ -57,16 +113,30 @@ static LogicalResult verifyEntries(PlanOp op, StringRef constraint, StringRef ke
 
 LogicalResult PlanOp::verify() {
   DictionaryAttr plan = getPlan();
-  for (StringRef key : {"workspace", "workspace_head", "scratch", "error_word"})
+  auto kernels = plan.getAs<ArrayAttr>("kernels");
+  SmallVector<StringRef> counts{"workspace", "workspace_head"};
+  if (!kernels || !llvm::any_of(kernels, isOnGpu))
+    counts.append({"scratch", "error_word"});
+  if (plan.contains("counters"))
+    counts.push_back("counters");
+  for (StringRef key : counts)
     if (!isCount(plan.get(key)))
       return emitOpError("C1: expects an integer of at least 0 as ") << key;
-  if (plan.contains("counters") && !isCount(plan.get("counters")))
-    return emitOpError("C1: expects an integer of at least 0 as counters");
   auto bounds = plan.getAs<DictionaryAttr>("bounds");
   if (!bounds || !llvm::all_of(bounds, [](NamedAttribute b) { return isCount(b.getValue()); }))
     return emitOpError("C2: expects bounds to map names to integers");
-  if (failed(
-          verifyEntries(*this, "C3", "args", "a name, a dtype, a shape and an access", isArgument)))
+  if (failed(verifyEntries(*this, plan, "C3", "args", "a name, a dtype, a shape and an access",
+                           isArgument)) ||
+      failed(verifyEntries(*this, plan, "C4", "kernels",
+                           "a symbol and workers, one or all, or threads, shared, params and ctas "
+                           "or ctas_per_sm",
+                           isKernel)))
     return failure();
-  return verifyEntries(*this, "C4", "kernels", "a symbol and workers, one or all", isKernel);
+  for (Attribute kernel : kernels)
+    if (isOnGpu(kernel) && failed(verifyEntries(*this, cast<DictionaryAttr>(kernel), "C5", "params",
+                                                "a kind and its keys", isParameter)))
+      return failure();
+  if (!plan.contains("init"))
+    return success();
+  return verifyEntries(*this, plan, "C6", "init", "an offset, a size and a byte", isFill);
 }
