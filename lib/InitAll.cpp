@@ -27,6 +27,7 @@
 #include "pagefold/Dialect/Attn/IR/Attn.h"
 #include "pagefold/Dialect/Attn/Transforms/Passes.h"
 #include "pagefold/Dialect/Hopper/IR/Hopper.h"
+#include "pagefold/Dialect/Hopper/Transforms/Passes.h"
 #include "pagefold/Dialect/Tile/IR/Tile.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
 #include "pagefold/Pipeline/Passes.h"
@@ -51,6 +52,7 @@ void pagefold::registerPagefoldPasses() {
   host::registerPagefoldHostPasses();
   registerPagefoldPipelinePasses();
   hopper::registerPagefoldHopperPasses();
+  hopper::registerPagefoldHopperTargetPasses();
   hopper::registerHopperPipelines();
   registerPagefoldPipelines();
   registerTransformsPasses();

@@ -70,6 +70,19 @@ struct MaskPoint {
 mlir::Value emitVisible(mlir::OpBuilder &builder, mlir::Location loc, const MaskSets &mask,
                         const MaskPoint &point, const VisitContext &context);
 
+/// The keys from <= k < below, of q's type or scalars.
+struct RowInterval {
+  mlir::Value from; ///< null: from the first key
+  mlir::Value below;
+};
+
+/// The keys that `point.q` sees, where every mask of these sets makes them one interval: one set
+/// whose constraints bound k by what does not depend on k. Nothing otherwise, and then nothing is
+/// emitted. `point.k` is not read.
+std::optional<RowInterval> emitRowInterval(mlir::OpBuilder &builder, mlir::Location loc,
+                                           const MaskSets &mask, const MaskPoint &point,
+                                           const VisitContext &context);
+
 } // namespace pagefold
 
 #endif // PAGEFOLD_ANALYSIS_TILEVISITS_H

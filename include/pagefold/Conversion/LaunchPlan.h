@@ -30,6 +30,8 @@ public:
   /// The place of a batch's extents, max_batch x 4 x i32, or of a buffer, in bytes. Allocated on
   /// first sight.
   int64_t offsetOf(mlir::Value value, int64_t bytes);
+  /// A place that no value names.
+  int64_t allocate(int64_t bytes);
   int64_t extentsOf(mlir::Value batch) { return offsetOf(batch, bounds.getBatch() * 16); }
   int64_t size() const { return next; }
   attn::BoundsAttr getBounds() const { return bounds; }
@@ -44,6 +46,7 @@ private:
 struct LaunchSummary {
   llvm::ArrayRef<mlir::Attribute> kernels; ///< an entry each, in order
   int64_t scratch = 0;                     ///< bytes of a worker (host)
+  int64_t zeroed = WorkspaceLayout::kHead; ///< bytes at the workspace's start that a fresh one zeroes
   bool counters = false;
 };
 

@@ -81,6 +81,31 @@ def TileToHost : Pass<"tile-to-host", "::mlir::ModuleOp"> {
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::func::FuncDialect"];
 }
 
+def TileToHopper : Pass<"tile-to-hopper", "::mlir::ModuleOp"> {
+  let summary = "From tiles to rings, roles and fragments for the GPU (level 2 to level 3)";
+  let description = [{
+    **Requires** spaces with a schedule, and folds over visit lists.
+
+    **Ensures** that no tile op but `tile.plan` is left: every space is a `hopper.kernel` in the `gpu.module` named `kernels`, what
+    these do not take and all other work a simt kernel (`tile-to-simt`), and the plan says how each is launched: threads, shared
+    bytes, grid, and for each parameter how the runtime computes it.
+
+    **Idea.** One producer warp brings K and V tiles of the visit list by TMA into rings of shared memory; two warpgroups fold, 64
+    query rows each. The grid is persistent: a CTA draws query tiles by ticket. How many there are, in which order, and which KV
+    tiles each visits, is computed on the device from row offsets and lengths, so that a captured launch is right for any batch
+    up to the declared maxima. Here every product is waited for: `hopper-overlap-products` and `hopper-lazy-rescale` make it fast.
+
+    **Example.** `test/Conversion/TileToHopper`; `docs/levels/hopper.md`.
+
+    **Does not** change what a fold computes: mask, score region and epilogue are emitted as they stand.
+  }];
+  let options = [Option<"sections", "sections", "bool", /*default=*/"true",
+      "Order query tiles by sections of heads, longest first; off: as they are numbered (default: true)">,
+    Option<"counters", "counters", "bool", /*default=*/"false",
+      "Count what simt kernels visit and skip (default: false)">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect", "::mlir::gpu::GPUDialect", "::pagefold::hopper::HopperDialect",
+                           "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect"];
 def TileToSimt : Pass<"tile-to-simt", "::mlir::ModuleOp"> {
   let summary = "From tiles to kernels of one thread a worker on the GPU (level 2 to level 3, the general form)";
   let description = [{

@@ -35,6 +35,14 @@ Value Emitter::shiftRight(Value a, int64_t b) {
   return LLVM::LShrOp::create(builder, loc, a, i32(b));
 }
 
+Value Emitter::extend(Value condition) {
+  return LLVM::ZExtOp::create(builder, loc, builder.getI32Type(), condition);
+}
+Value Emitter::signExtend(Value a) {
+  Type type = builder.getI64Type();
+  return a.getType() == type ? a : LLVM::SExtOp::create(builder, loc, type, a);
+}
+
 Value Emitter::f32(double value) {
   return LLVM::ConstantOp::create(builder, loc, builder.getF32Type(),
                                   builder.getF32FloatAttr(value));
@@ -46,11 +54,12 @@ Value Emitter::mulF(Value a, Value b) {
   return LLVM::FMulOp::create(builder, loc, a, b, LLVM::FastmathFlags::contract);
 }
 Value Emitter::maxF(Value a, Value b) { return LLVM::MaxNumOp::create(builder, loc, a, b); }
+Value Emitter::minF(Value a, Value b) { return LLVM::MinNumOp::create(builder, loc, a, b); }
 Value Emitter::fma(Value a, Value b, Value c) { return LLVM::FMAOp::create(builder, loc, a, b, c); }
 
-Value Emitter::intrinsic(StringRef name, Value operand) {
-  return LLVM::CallIntrinsicOp::create(builder, loc, operand.getType(), builder.getStringAttr(name),
-                                       operand)
+Value Emitter::intrinsic(StringRef name, ValueRange operands) {
+  return LLVM::CallIntrinsicOp::create(builder, loc, operands.front().getType(),
+                                       builder.getStringAttr(name), operands)
       .getResult(0);
 }
 
@@ -77,10 +86,18 @@ Value Emitter::element(Value vector, int64_t index) {
   return LLVM::ExtractElementOp::create(builder, loc, vector, i32(index));
 }
 
-Value Emitter::pair(Value first, Value second) {
-  Value vector = LLVM::PoisonOp::create(builder, loc, VectorType::get({2}, first.getType()));
-  vector = LLVM::InsertElementOp::create(builder, loc, vector, first, i32(0));
-  return LLVM::InsertElementOp::create(builder, loc, vector, second, i32(1));
+Value Emitter::vector(ValueRange elements) {
+  auto type = VectorType::get({static_cast<int64_t>(elements.size())}, elements.front().getType());
+  Value vector = LLVM::PoisonOp::create(builder, loc, type);
+  for (auto [i, element] : llvm::enumerate(elements))
+    vector = LLVM::InsertElementOp::create(builder, loc, vector, element, i32(i));
+  return vector;
+}
+
+Value Emitter::pair(Value first, Value second) { return vector({first, second}); }
+
+std::array<Value, 2> Emitter::rows(Value vector) {
+  return {element(vector, 0), element(vector, 1)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,6 +126,17 @@ SmallVector<Value> Emitter::tie(ValueRange values) {
 }
 
 //===----------------------------------------------------------------------===//
+// A warp
+//===----------------------------------------------------------------------===//
+
+Value Emitter::shuffleXor(Value value, int64_t distance) {
+  return NVVM::ShflOp::create(builder, loc, value.getType(), i32(-1), value, i32(distance),
+                              i32(kWarp - 1), NVVM::ShflKind::bfly, UnitAttr());
+}
+
+void Emitter::syncWarp() { assembly({}, "bar.warp.sync 0xffffffff;", "~{memory}", {}); }
+
+//===----------------------------------------------------------------------===//
 // Where this thread is
 //===----------------------------------------------------------------------===//
 
@@ -119,8 +147,13 @@ Value Emitter::warp() {
 }
 
 //===----------------------------------------------------------------------===//
-// Shared memory
+// Memory
 //===----------------------------------------------------------------------===//
+
+Value Emitter::elementAddress(Value pointer, Type element, Value index) {
+  return LLVM::GEPOp::create(builder, loc, pointer.getType(), element, pointer,
+                             ArrayRef<LLVM::GEPArg>{index});
+}
 
 Value Emitter::sharedAddress(int64_t offset) {
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);

@@ -16,11 +16,17 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "pagefold/Dialect/Hopper/IR/SharedMemoryMap.h"
+#include <array>
 
 namespace pagefold::hopper {
 
 /// The dynamic shared memory of every kernel of a module.
 inline constexpr llvm::StringLiteral kSharedSymbol = "pagefold_shared";
+
+// Functions of the special function unit.
+inline constexpr llvm::StringLiteral kExp2 = "llvm.nvvm.ex2.approx.ftz.f32",
+                                     kLog2 = "llvm.nvvm.lg2.approx.ftz.f",
+                                     kReciprocal = "llvm.nvvm.rcp.approx.ftz.f";
 
 /// Where the allocations of all kernels of a module lie.
 using SharedPlaces = llvm::DenseMap<mlir::Operation *, SharedPlace>;
@@ -42,20 +48,29 @@ public:
   mlir::Value bitXor(mlir::Value a, mlir::Value b);
   mlir::Value shiftLeft(mlir::Value a, int64_t b);
   mlir::Value shiftRight(mlir::Value a, int64_t b);
+  /// A condition as 0 or 1: inline assembly has no predicates as operands.
+  mlir::Value extend(mlir::Value condition);
+  /// To i64; an i64 stays.
+  mlir::Value signExtend(mlir::Value a);
 
   // f32, in the arithmetic that fast hardware has: contractions allowed.
   mlir::Value f32(double value);
   mlir::Value addF(mlir::Value a, mlir::Value b);
   mlir::Value mulF(mlir::Value a, mlir::Value b);
   mlir::Value maxF(mlir::Value a, mlir::Value b);
+  mlir::Value minF(mlir::Value a, mlir::Value b);
   mlir::Value fma(mlir::Value a, mlir::Value b, mlir::Value c);
-  mlir::Value intrinsic(llvm::StringRef name, mlir::Value operand);
+  /// An intrinsic of one type: that of its operands.
+  mlir::Value intrinsic(llvm::StringRef name, mlir::ValueRange operands);
 
   // Values of several registers: structs and two-element vectors.
   llvm::SmallVector<mlir::Value> unpack(mlir::Value aggregate);
   mlir::Value pack(mlir::ValueRange values, mlir::Type structType);
   mlir::Value element(mlir::Value vector, int64_t index);
+  mlir::Value vector(mlir::ValueRange elements);
   mlir::Value pair(mlir::Value first, mlir::Value second);
+  /// What a lane holds for its upper and its lower row.
+  std::array<mlir::Value, 2> rows(mlir::Value vector);
 
   /// Inline assembly with side effects. `results` is null for none.
   mlir::Value assembly(mlir::Type results, llvm::StringRef text, llvm::StringRef constraints,
@@ -63,11 +78,19 @@ public:
   /// The same values behind an empty asm: nothing that uses them moves above this point.
   llvm::SmallVector<mlir::Value> tie(mlir::ValueRange values);
 
+  // A warp.
+  /// What the lane has whose number differs in the bit `distance`.
+  mlir::Value shuffleXor(mlir::Value value, int64_t distance);
+  void syncWarp();
+
   // Where this thread is. Reads of the special registers are pure: LLVM keeps one.
   mlir::Value thread();
   mlir::Value lane();
   /// Number of the warp in its warpgroup; not known to be the same in all lanes.
   mlir::Value warp();
+
+  // Global memory.
+  mlir::Value elementAddress(mlir::Value pointer, mlir::Type element, mlir::Value index);
 
   // Shared memory: addresses.
   mlir::Value sharedAddress(int64_t offset);

@@ -4,7 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 #include "Lowerings.h"
+#include "mlir/IR/IRMapping.h"
 #include "pagefold/Target/Hopper/Chip.h"
 
 using namespace mlir;
@@ -19,9 +21,9 @@ static int64_t rowOf(int64_t i) { return i % 4 / 2; }
 /// The column less 2 (lane mod 4).
 static int64_t columnOf(int64_t i) { return i / 4 * 8 + i % 2; }
 
-/// Values of rows by number.
-static std::array<Value, 2> rowsOf(Emitter &emitter, Value rows) {
-  return {emitter.element(rows, 0), emitter.element(rows, 1)};
+/// The lane's part of each column: 2 (lane mod 4).
+static Value firstColumn(Emitter &emitter) {
+  return emitter.shiftLeft(emitter.bitAnd(emitter.lane(), 3), 1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -29,7 +31,15 @@ static std::array<Value, 2> rowsOf(Emitter &emitter, Value rows) {
 //===----------------------------------------------------------------------===//
 
 static Value combine(Emitter &emitter, ReduceKind kind, Value a, Value b) {
-  return kind == ReduceKind::Max ? emitter.maxF(a, b) : emitter.addF(a, b);
+  switch (kind) {
+  case ReduceKind::Max:
+    return emitter.maxF(a, b);
+  case ReduceKind::Sum:
+    return emitter.addF(a, b);
+  case ReduceKind::Min:
+    return emitter.minF(a, b);
+  }
+  llvm_unreachable("all kinds are above");
 }
 
 /// A tree: the shortest chain.
@@ -54,12 +64,10 @@ static Value lowerRowReduce(RowReduceOp op, RowReduceOp::Adaptor adaptor, Emitte
 }
 
 static Value lowerQuadReduce(QuadReduceOp op, QuadReduceOp::Adaptor adaptor, Emitter &emitter) {
-  std::array<Value, 2> rows = rowsOf(emitter, adaptor.getRows());
+  std::array<Value, 2> rows = emitter.rows(adaptor.getRows());
   for (Value &row : rows)
     for (int64_t distance : {1, 2}) {
-      Value other = NVVM::ShflOp::create(emitter.builder, emitter.loc, row.getType(),
-                                         emitter.i32(-1), row, emitter.i32(distance),
-                                         emitter.i32(kWarp - 1), NVVM::ShflKind::bfly, UnitAttr());
+      Value other = emitter.shuffleXor(row, distance);
       row = combine(emitter, op.getKind(), row, other);
     }
   return emitter.pair(rows[0], rows[1]);
@@ -78,34 +86,62 @@ static Value mapElements(Emitter &emitter, Value fragment,
   return emitter.pack(results, fragment.getType());
 }
 
-// Not math.exp2: upstream makes libdevice calls of it, which stay unresolved without CUDA.
-static constexpr StringLiteral kExp2 = "llvm.nvvm.ex2.approx.ftz.f32",
-                               kLog2 = "llvm.nvvm.lg2.approx.ftz.f",
-                               kReciprocal = "llvm.nvvm.rcp.approx.ftz.f";
-
 static Value lowerExp2(Exp2Op, Exp2Op::Adaptor adaptor, Emitter &emitter) {
-  std::array<Value, 2> offsets = rowsOf(emitter, adaptor.getOffset());
+  std::array<Value, 2> offsets = emitter.rows(adaptor.getOffset());
   return mapElements(emitter, adaptor.getFragment(), [&](Value x, int64_t i) {
     return emitter.intrinsic(kExp2, emitter.fma(x, adaptor.getScale(), offsets[rowOf(i)]));
   });
 }
 
-static Value lowerMask(MaskOp, MaskOp::Adaptor adaptor, Emitter &emitter) {
-  // The lane's first column goes to the limit, so that each element compares with a constant.
-  Value first = emitter.shiftLeft(emitter.bitAnd(emitter.lane(), 3), 1);
-  std::array<Value, 2> limits = rowsOf(emitter, adaptor.getLimits());
-  for (Value &limit : limits)
+/// The limits less the lane's first column, so that each element compares with a constant.
+static std::array<Value, 2> columnLimits(Emitter &emitter, Value limits, Value first) {
+  std::array<Value, 2> rows = emitter.rows(limits);
+  for (Value &limit : rows)
     limit = LLVM::SubOp::create(emitter.builder, emitter.loc, limit, first);
+  return rows;
+}
+
+/// Elements whose column does not stand in `predicate` to its row's limit become -inf.
+static Value maskBy(Emitter &emitter, Value fragment, LLVM::ICmpPredicate predicate, Value limits) {
+  std::array<Value, 2> rows = columnLimits(emitter, limits, firstColumn(emitter));
   Value excluded = emitter.f32(-std::numeric_limits<double>::infinity());
-  return mapElements(emitter, adaptor.getFragment(), [&](Value x, int64_t i) -> Value {
-    Value visible = LLVM::ICmpOp::create(emitter.builder, emitter.loc, LLVM::ICmpPredicate::sgt,
-                                         limits[rowOf(i)], emitter.i32(columnOf(i)));
+  return mapElements(emitter, fragment, [&](Value x, int64_t i) -> Value {
+    Value visible = LLVM::ICmpOp::create(emitter.builder, emitter.loc, predicate, rows[rowOf(i)],
+                                         emitter.i32(columnOf(i)));
     return LLVM::SelectOp::create(emitter.builder, emitter.loc, visible, x, excluded);
   });
 }
 
+static Value lowerMask(MaskOp, MaskOp::Adaptor adaptor, Emitter &emitter) {
+  Value fragment = adaptor.getFragment();
+  if (adaptor.getEnd())
+    fragment = maskBy(emitter, fragment, LLVM::ICmpPredicate::sgt, adaptor.getEnd());
+  if (adaptor.getBegin())
+    fragment = maskBy(emitter, fragment, LLVM::ICmpPredicate::sle, adaptor.getBegin());
+  return fragment;
+}
+
+/// The region once for each element: arith, math and loads in it are lowered after.
+static Value lowerMap(MapOp op, MapOp::Adaptor adaptor, Emitter &emitter) {
+  Block &body = op.getBody().front();
+  SmallVector<std::array<Value, 2>> rows;
+  for (Value value : adaptor.getRows())
+    rows.push_back(emitter.rows(value));
+  Value first = firstColumn(emitter);
+  return mapElements(emitter, adaptor.getFragment(), [&](Value x, int64_t i) {
+    IRMapping mapping;
+    mapping.map(body.getArgument(0), x);
+    for (auto [argument, value] : llvm::zip(body.getArguments().drop_front(), rows))
+      mapping.map(argument, value[rowOf(i)]);
+    mapping.map(body.getArguments().back(), emitter.add(first, columnOf(i)));
+    for (Operation &inner : body.without_terminator())
+      emitter.builder.clone(inner, mapping);
+    return mapping.lookupOrDefault(cast<YieldOp>(body.getTerminator()).getValue());
+  });
+}
+
 static Value lowerScaleRows(ScaleRowsOp, ScaleRowsOp::Adaptor adaptor, Emitter &emitter) {
-  std::array<Value, 2> factors = rowsOf(emitter, adaptor.getFactors());
+  std::array<Value, 2> factors = emitter.rows(adaptor.getFactors());
   return mapElements(emitter, adaptor.getFragment(),
                      [&](Value x, int64_t i) { return emitter.mulF(x, factors[rowOf(i)]); });
 }
@@ -163,40 +199,21 @@ static StringRef approximation(ApproxKind kind) {
 }
 
 static Value lowerApprox(ApproxOp op, ApproxOp::Adaptor adaptor, Emitter &emitter) {
-  std::array<Value, 2> rows = rowsOf(emitter, adaptor.getRows());
+  std::array<Value, 2> rows = emitter.rows(adaptor.getRows());
   Value upper = emitter.intrinsic(approximation(op.getKind()), rows[0]);
   return emitter.pair(upper, emitter.intrinsic(approximation(op.getKind()), rows[1]));
 }
 
 static Value lowerOpaque(OpaqueOp, OpaqueOp::Adaptor adaptor, Emitter &emitter) {
-  SmallVector<Value> tied = emitter.tie(rowsOf(emitter, adaptor.getRows()));
+  SmallVector<Value> tied = emitter.tie(emitter.rows(adaptor.getRows()));
   return emitter.pair(tied[0], tied[1]);
 }
 
 static Value lowerAny(AnyOp, AnyOp::Adaptor adaptor, Emitter &emitter) {
-  std::array<Value, 2> rows = rowsOf(emitter, adaptor.getCondition());
+  std::array<Value, 2> rows = emitter.rows(adaptor.getCondition());
   Value either = LLVM::OrOp::create(emitter.builder, emitter.loc, rows[0], rows[1]);
   return NVVM::VoteSyncOp::create(emitter.builder, emitter.loc, emitter.builder.getI1Type(),
                                   emitter.i32(-1), either, NVVM::VoteSyncKind::any);
-}
-
-/// Predicated, not branched: a block of its own costs more than the store.
-static void lowerStoreRows(StoreRowsOp op, StoreRowsOp::Adaptor adaptor, Emitter &emitter) {
-  OpBuilder &builder = emitter.builder;
-  std::array<Value, 2> values = rowsOf(emitter, adaptor.getValues()),
-                       rows = rowsOf(emitter, adaptor.getRows());
-  Value inQuad = emitter.bitAnd(emitter.lane(), 3);
-  for (int64_t i : {0, 1}) {
-    Value index = emitter.add(adaptor.getStart(), rows[i]);
-    Value address = LLVM::GEPOp::create(builder, emitter.loc, adaptor.getPointer().getType(),
-                                        builder.getF32Type(), adaptor.getPointer(),
-                                        ArrayRef<LLVM::GEPArg>{index});
-    emitter.assembly({},
-                     "{ .reg .pred p; setp.lt.s32 p, $2, $3; setp.eq.and.s32 p, $4, 0, p; "
-                     "@p st.global.f32 [$0], $1; }",
-                     "l,f,r,r,r,~{memory}",
-                     {address, values[i], rows[i], adaptor.getLimit(), inQuad});
-  }
 }
 
 void pagefold::hopper::addFragmentLowerings(const LoweringContext &context) {
@@ -204,6 +221,7 @@ void pagefold::hopper::addFragmentLowerings(const LoweringContext &context) {
   addLowering(context, lowerQuadReduce);
   addLowering(context, lowerExp2);
   addLowering(context, lowerMask);
+  addLowering(context, lowerMap);
   addLowering(context, lowerScaleRows);
   addLowering(context, lowerZero);
   addLowering(context, lowerConvert);
@@ -211,5 +229,4 @@ void pagefold::hopper::addFragmentLowerings(const LoweringContext &context) {
   addLowering(context, lowerApprox);
   addLowering(context, lowerOpaque);
   addLowering(context, lowerAny);
-  addLowering(context, lowerStoreRows);
 }

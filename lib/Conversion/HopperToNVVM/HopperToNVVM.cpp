@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 #include "Lowerings.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -34,6 +35,10 @@ struct HopperToNVVM : pagefold::impl::HopperToNVVMBase<HopperToNVVM> {
   void runOnOperation() override;
 
 private:
+  /// The kernels of the module: what else stands in it is left as it is.
+  SmallVector<Operation *> kernels() {
+    return llvm::to_vector_of<Operation *>(getOperation().getOps<KernelOp>());
+  }
   LogicalResult lowerControlFlow();
   LogicalResult lowerOps();
   void addSharedMemory();
@@ -81,7 +86,7 @@ LogicalResult HopperToNVVM::lowerControlFlow() {
   ConversionTarget target(getContext());
   target.addIllegalDialect<scf::SCFDialect>();
   target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-  return applyPartialConversion(getOperation(), target, std::move(patterns));
+  return applyPartialConversion(kernels(), target, std::move(patterns));
 }
 
 /// The dynamic shared memory: its size comes with the launch.
@@ -108,20 +113,23 @@ LogicalResult HopperToNVVM::lowerOps() {
   LoweringContext context{converter, places, patterns};
   addKernelLowerings(context);
   addRingLowerings(context);
+  addWaitLowerings(context);
+  addTileCopyLowerings(context);
+  addWarpLowerings(context);
   addProductLowerings(context);
   addFragmentLowerings(context);
+  addGlobalMemoryLowerings(context);
+  addMathLowerings(context);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
   cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
   populateVectorToLLVMConversionPatterns(converter, patterns);
   ConversionTarget target(getContext());
   target.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
-  target.addLegalOp<gpu::GPUModuleOp>();
-  return applyFullConversion(getOperation(), target, std::move(patterns));
+  return applyFullConversion(kernels(), target, std::move(patterns));
 }
 
 void HopperToNVVM::runOnOperation() {
-  bool hasKernel = !getOperation().getOps<KernelOp>().empty();
-  if (!hasKernel)
+  if (kernels().empty())
     return;
   if (failed(lowerControlFlow()))
     return signalPassFailure();

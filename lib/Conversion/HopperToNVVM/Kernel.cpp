@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 #include "Lowerings.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "pagefold/Target/Hopper/Chip.h"
@@ -107,6 +108,8 @@ public:
 
 static Value lowerLane(LaneOp, LaneOp::Adaptor, Emitter &emitter) { return emitter.lane(); }
 
+static Value lowerThread(ThreadOp, ThreadOp::Adaptor, Emitter &emitter) { return emitter.thread(); }
+
 static Value lowerCta(CtaOp, CtaOp::Adaptor, Emitter &emitter) {
   return NVVM::BlockIdXOp::create(emitter.builder, emitter.loc, emitter.builder.getI32Type());
 }
@@ -135,6 +138,7 @@ static void lowerBarrierArrive(BarrierArriveOp op, BarrierArriveOp::Adaptor adap
 void pagefold::hopper::addKernelLowerings(const LoweringContext &context) {
   context.patterns.add<LowerKernel, LowerReturn>(context.converter);
   addLowering(context, lowerLane);
+  addLowering(context, lowerThread);
   addLowering(context, lowerCta);
   addLowering(context, lowerCtas);
   addLowering(context, lowerTicket);

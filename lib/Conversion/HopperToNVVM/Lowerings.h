@@ -58,8 +58,13 @@ void addLowering(const LoweringContext &context,
 
 void addKernelLowerings(const LoweringContext &context);
 void addRingLowerings(const LoweringContext &context);
+void addWaitLowerings(const LoweringContext &context);
+void addTileCopyLowerings(const LoweringContext &context);
+void addWarpLowerings(const LoweringContext &context);
 void addProductLowerings(const LoweringContext &context);
 void addFragmentLowerings(const LoweringContext &context);
+void addGlobalMemoryLowerings(const LoweringContext &context);
+void addMathLowerings(const LoweringContext &context);
 
 /// The address of this lane's row for ldmatrix and stmatrix: step `k` of 16 columns is at
 /// `step(k)`. `tile` is the address of the tile's row 0, `row` the warpgroup's first row or null

@@ -201,7 +201,7 @@ static Value lowerContractShared(ContractSharedOp op, ContractSharedOp::Adaptor 
   Value address = emitter.add(emitter.tileAddress(op.getLhs(), adaptor.getLhsTurn()), firstRow);
   Descriptor lhs = depthAlongRows(emitter, address, type);
   Descriptor rhs = rightOperand(emitter, op.getRhs(), adaptor.getTurn(), op.getTransposed());
-  ProductWriter writer(op.getType(), type.getElementType(), type.getColumns(), op.getTransposed());
+  ProductWriter writer(op.getType(), type.getElementType(), type.depth(), op.getTransposed());
   return writeGroup(emitter, [&] { return writer.write(emitter, {}, lhs, rhs, accumulator); });
 }
 
@@ -245,7 +245,7 @@ static Value lowerLoadFragment(LoadFragmentOp op, LoadFragmentOp::Adaptor adapto
                            four, "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {$0, $1, $2, $3}, [$4];",
                            "=r,=r,=r,=r,r,~{memory}", rows.step(step))));
   // One lane's release of the tile speaks for the reads of all.
-  emitter.assembly({}, "bar.warp.sync 0xffffffff;", "~{memory}", {});
+  emitter.syncWarp();
   auto type = LLVM::LLVMStructType::getLiteral(
       op.getContext(), SmallVector<Type>(registers.size(), emitter.builder.getI32Type()));
   return emitter.pack(registers, type);
@@ -256,11 +256,15 @@ static void lowerStoreFragment(StoreFragmentOp op, StoreFragmentOp::Adaptor adap
   MatrixRows rows(emitter, emitter.tileAddress(op.getTiles(), adaptor.getIndex()), Value(),
                   op.getTiles().getType().panelStride());
   SmallVector<Value> registers = emitter.unpack(adaptor.getFragment());
-  for (size_t i = 0; i < registers.size(); i += 4)
+  for (size_t i = 0; i + 4 <= registers.size(); i += 4)
     emitter.assembly(
         {}, "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};",
         "r,r,r,r,r,~{memory}",
         {rows.step(i / 4), registers[i], registers[i + 1], registers[i + 2], registers[i + 3]});
+  if (size_t last = registers.size() - 2; registers.size() % 4) // half a step
+    emitter.assembly({}, "stmatrix.sync.aligned.m8n8.x2.shared.b16 [$0], {$1, $2};",
+                     "r,r,r,~{memory}",
+                     {rows.step(last / 4), registers[last], registers[last + 1]});
 }
 
 void pagefold::hopper::addProductLowerings(const LoweringContext &context) {

@@ -1,4 +1,4 @@
-//===- Rings.cpp - shared tiles, mbarriers, TMA ---------------------------===//
+//===- Rings.cpp - allocations, arrivals, notes ---------------------------===//
 //
 // Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,9 +11,6 @@
 
 using namespace mlir;
 using namespace pagefold::hopper;
-
-// The L2's policies, as createpolicy would make them.
-static constexpr int64_t kEvictFirst = 0x12F0000000000000, kEvictLast = 0x14F0000000000000;
 
 //===----------------------------------------------------------------------===//
 // Allocations
@@ -34,7 +31,7 @@ static Value lowerAllocRing(AllocRingOp op, AllocRingOp::Adaptor, Emitter &emitt
         "r,r,~{memory}", {emitter.sharedAddress(offset), emitter.thread()});
   };
   for (int64_t stage = 0; stage < op.getType().getStages(); ++stage) {
-    initialise(place.full + 8 * stage, 1);
+    initialise(place.full + 8 * stage, op.getWriters());
     initialise(place.empty + 8 * stage, op.getReaders());
   }
   return emitter.sharedAddress(place.tiles);
@@ -43,28 +40,6 @@ static Value lowerAllocRing(AllocRingOp op, AllocRingOp::Adaptor, Emitter &emitt
 //===----------------------------------------------------------------------===//
 // Barriers of a ring
 //===----------------------------------------------------------------------===//
-
-/// Polls inside one asm block: the loop ends ptxas's basic block, so that what stands before the
-/// wait stays there.
-static void waitFor(Emitter &emitter, Value barrier, Value phase) {
-  emitter.assembly(
-      {},
-      "{ .reg .pred p; WAIT: mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1; @p bra DONE; "
-      "bra WAIT; DONE: }",
-      "r,r,~{memory}", {barrier, phase});
-}
-
-static void lowerAcquire(AcquireOp op, AcquireOp::Adaptor adaptor, Emitter &emitter) {
-  Value phase = emitter.phase(op.getRing().getType(), adaptor.getTurn());
-  // A fresh barrier counts as having completed the phase before its first: parity 1.
-  waitFor(emitter, emitter.emptyBarrier(op.getRing(), adaptor.getTurn()),
-          emitter.bitXor(phase, emitter.i32(1)));
-}
-
-static void lowerWait(WaitOp op, WaitOp::Adaptor adaptor, Emitter &emitter) {
-  waitFor(emitter, emitter.fullBarrier(op.getRing(), adaptor.getTurn()),
-          emitter.phase(op.getRing().getType(), adaptor.getTurn()));
-}
 
 static void lowerExpect(ExpectOp op, ExpectOp::Adaptor adaptor, Emitter &emitter) {
   Value barrier = emitter.sharedPointer(emitter.fullBarrier(op.getRing(), adaptor.getTurn()));
@@ -164,59 +139,12 @@ static SmallVector<Value> lowerReadNote(ReadNoteOp op, ReadNoteOp::Adaptor adapt
   return words;
 }
 
-//===----------------------------------------------------------------------===//
-// TMA
-//===----------------------------------------------------------------------===//
-
-static void lowerFill(FillOp op, FillOp::Adaptor adaptor, Emitter &emitter) {
-  OpBuilder &builder = emitter.builder;
-  RingType ring = op.getRing().getType();
-  Value address = emitter.tileAddress(op.getRing(), adaptor.getTurn());
-  if (Value row = adaptor.getRow())
-    address = emitter.add(address, emitter.mul(row, ring.tileBytes() / ring.getRows()));
-  auto cluster = LLVM::LLVMPointerType::get(
-      op.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster));
-  Value target =
-      LLVM::AddrSpaceCastOp::create(builder, emitter.loc, cluster, emitter.sharedPointer(address));
-  Value barrier = emitter.sharedPointer(emitter.fullBarrier(op.getRing(), adaptor.getTurn()));
-  Value policy =
-      LLVM::ConstantOp::create(builder, emitter.loc, builder.getI64Type(),
-                               builder.getI64IntegerAttr(op.getKeep() ? kEvictLast : kEvictFirst));
-  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-      builder, emitter.loc, target, adaptor.getMap(), adaptor.getCoordinates(), barrier,
-      /*im2colOffsets=*/ValueRange(),
-      /*multicastMask=*/Value(), policy, NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, /*group=*/{},
-      /*predicate=*/Value());
-}
-
-static void lowerStoreTile(StoreTileOp op, StoreTileOp::Adaptor adaptor, Emitter &emitter) {
-  Value source = emitter.sharedPointer(emitter.tileAddress(op.getTiles(), adaptor.getIndex()));
-  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-      emitter.builder, emitter.loc, adaptor.getMap(), source, adaptor.getCoordinates(),
-      /*l2CacheHint=*/Value(), NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
-  NVVM::CpAsyncBulkCommitGroupOp::create(emitter.builder, emitter.loc);
-}
-
-static void lowerWaitStores(WaitStoresOp op, WaitStoresOp::Adaptor, Emitter &emitter) {
-  NVVM::CpAsyncBulkWaitGroupOp::create(emitter.builder, emitter.loc, 0, op.getReadAttr());
-}
-
-static void lowerFenceShared(FenceSharedOp, FenceSharedOp::Adaptor, Emitter &emitter) {
-  emitter.assembly({}, "fence.proxy.async.shared::cta;", "~{memory}", {});
-}
-
 void pagefold::hopper::addRingLowerings(const LoweringContext &context) {
   addLowering(context, lowerAlloc);
   addLowering(context, lowerAllocRing);
-  addLowering(context, lowerAcquire);
-  addLowering(context, lowerWait);
   addLowering(context, lowerExpect);
   addLowering(context, lowerArrive);
   addLowering(context, lowerRelease);
   addLowering(context, lowerWriteNote);
   addLowering(context, lowerReadNote);
-  addLowering(context, lowerFill);
-  addLowering(context, lowerStoreTile);
-  addLowering(context, lowerWaitStores);
-  addLowering(context, lowerFenceShared);
 }

@@ -15,8 +15,14 @@ using namespace pagefold;
 int64_t WorkspaceLayout::offsetOf(Value value, int64_t bytes) {
   auto [it, inserted] = offsets.try_emplace(value, next);
   if (inserted)
-    next += llvm::alignTo(bytes, 64);
+    allocate(bytes);
   return it->second;
+}
+
+int64_t WorkspaceLayout::allocate(int64_t bytes) {
+  int64_t place = next;
+  next += llvm::alignTo(bytes, 64);
+  return place;
 }
 
 SmallVector<func::FuncOp> pagefold::launchedFunctions(Operation *module) {
@@ -54,7 +60,7 @@ void pagefold::replaceByPlan(func::FuncOp function, const WorkspaceLayout &layou
   plan.set("bounds", limits.getDictionary(builder.getContext()));
   plan.set("args", function->getAttr("tile.args"));
   plan.set("workspace", number(layout.size()));
-  plan.set("workspace_head", number(WorkspaceLayout::kHead));
+  plan.set("workspace_head", number(summary.zeroed));
   plan.set("scratch", number(summary.scratch));
   plan.set("error_word", number(WorkspaceLayout::kErrorWord));
   if (summary.counters)

@@ -9,6 +9,7 @@
 #include "pagefold/Dialect/Hopper/IR/Hopper.h"
 #include "pagefold/Target/Hopper/Chip.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace pagefold::hopper;
@@ -38,6 +39,12 @@ static constexpr int64_t kMaxTiles = 16;
 
 static bool isHalf(Type type) { return type.isBF16() || type.isF16(); }
 
+/// What a product can have as its columns.
+static bool isColumns(int64_t columns) {
+  return columns >= kHopper.columnUnit && columns <= kHopper.maxColumns &&
+         columns % kHopper.columnUnit == 0;
+}
+
 //===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
@@ -47,9 +54,10 @@ static LogicalResult verifyTile(EmitError emitError, int64_t rows, int64_t colum
   if (rows < kHopper.octetRows || rows > kHopper.maxBoxExtent || rows % kHopper.octetRows)
     return emitError() << "C2: expects rows to be a multiple of " << kHopper.octetRows << " from "
                        << kHopper.octetRows << " to " << kHopper.maxBoxExtent << ", got " << rows;
-  if (columns < kPanelColumns || columns > kHopper.maxColumns || columns % kPanelColumns)
-    return emitError() << "C3: expects columns to be a multiple of " << kPanelColumns << " from "
-                       << kPanelColumns << " to " << kHopper.maxColumns << ", got " << columns;
+  if (!isColumns(columns))
+    return emitError() << "C3: expects columns to be a multiple of " << kHopper.columnUnit
+                       << " from " << kHopper.columnUnit << " to " << kHopper.maxColumns << ", got "
+                       << columns;
   if (!isHalf(elementType))
     return emitError() << "C4: expects bf16 or f16 elements, got " << elementType;
   return success();
@@ -67,13 +75,13 @@ LogicalResult RingType::verify(EmitError emitError, int64_t stages, int64_t rows
   if (stages < 1 || stages > kMaxTiles || !llvm::isPowerOf2_64(stages))
     return emitError() << "C1: expects the number of stages to be a power of two from 1 to "
                        << kMaxTiles << ", got " << stages;
-  if (note != 0 && note != 4 && note != 8)
-    return emitError() << "C5: expects a note of 4 or 8 words, got " << note;
+  if (note != 0 && note != 4 && note != 8 && note != 16)
+    return emitError() << "C5: expects a note of 4, 8 or 16 words, got " << note;
   return verifyTile(emitError, rows, columns, elementType);
 }
 
 template <typename TileType> static int64_t panelsOf(TileType type) {
-  return type.getColumns() / kPanelColumns;
+  return llvm::divideCeil(type.getColumns(), kPanelColumns);
 }
 template <typename TileType> static int64_t panelStrideOf(TileType type) {
   int64_t rows = type.getOrder() == Order::Panels ? type.getRows() : kHopper.octetRows;
@@ -85,9 +93,13 @@ template <typename TileType> static int64_t octetStrideOf(TileType type) {
 }
 
 int64_t SharedType::panels() const { return panelsOf(*this); }
+int64_t SharedType::panelBytes() const { return getRows() * kHopper.swizzleBytes; }
+int64_t SharedType::depth() const { return llvm::alignTo(getColumns(), kHopper.stepDepth); }
 int64_t SharedType::panelStride() const { return panelStrideOf(*this); }
 int64_t SharedType::octetStride() const { return octetStrideOf(*this); }
 int64_t RingType::panels() const { return panelsOf(*this); }
+int64_t RingType::panelBytes() const { return getRows() * kHopper.swizzleBytes; }
+int64_t RingType::depth() const { return llvm::alignTo(getColumns(), kHopper.stepDepth); }
 int64_t RingType::panelStride() const { return panelStrideOf(*this); }
 int64_t RingType::octetStride() const { return octetStrideOf(*this); }
 
@@ -101,10 +113,9 @@ LogicalResult FragmentType::verify(EmitError emitError, int64_t rows, int64_t co
     return emitError() << "C1: expects " << kHopper.fragmentRows << " rows, got " << rows;
   if (!elementType.isF32() && !isHalf(elementType))
     return emitError() << "C3: expects f32, bf16 or f16 elements, got " << elementType;
-  int64_t unit = elementType.isF32() ? kHopper.columnUnit : kHopper.stepDepth;
-  if (columns < unit || columns > kHopper.maxColumns || columns % unit)
-    return emitError() << "C2: expects columns to be a multiple of " << unit << " from " << unit
-                       << " to " << kHopper.maxColumns << " for " << elementType << ", got "
+  if (!isColumns(columns))
+    return emitError() << "C2: expects columns to be a multiple of " << kHopper.columnUnit
+                       << " from " << kHopper.columnUnit << " to " << kHopper.maxColumns << ", got "
                        << columns;
   return success();
 }

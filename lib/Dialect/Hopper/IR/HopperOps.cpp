@@ -1,4 +1,4 @@
-//===- HopperOps.cpp - verifiers of the hopper dialect --------------------===//
+//===- HopperOps.cpp - verifiers of rings, tiles and barriers -------------===//
 //
 // Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,6 +35,35 @@ static void printAccumulator(OpAsmPrinter &printer, Operation *, Value, Type, Ty
   printer.printStrippedAttrOrType(cast<FragmentType>(resultType));
 }
 
+//===----------------------------------------------------------------------===//
+// Syntax: an index is an i32 where no type says otherwise
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseIndexType(OpAsmParser &parser, Type &type) {
+  if (succeeded(parser.parseOptionalComma()))
+    return parser.parseType(type);
+  type = parser.getBuilder().getI32Type();
+  return success();
+}
+
+static void printIndexType(OpAsmPrinter &printer, Operation *, Type type) {
+  if (!type.isInteger(32))
+    printer << ", " << type;
+}
+
+/// The other value of a conditional load is an element.
+static ParseResult parseLoadTypes(OpAsmParser &parser, Type pointer, Type &index,
+                                  std::optional<OpAsmParser::UnresolvedOperand> otherwise,
+                                  Type &otherwiseType) {
+  if (otherwise)
+    otherwiseType = cast<PointerType>(pointer).getElementType();
+  return parseIndexType(parser, index);
+}
+
+static void printLoadTypes(OpAsmPrinter &printer, Operation *op, Type, Type index, Value, Type) {
+  printIndexType(printer, op, index);
+}
+
 #define GET_OP_CLASSES
 #include "pagefold/Dialect/Hopper/IR/HopperOps.cpp.inc"
 
@@ -51,6 +80,8 @@ LogicalResult TicketOp::verify() {
 LogicalResult AllocRingOp::verify() {
   if (getReaders() < 1 || getReaders() > 32)
     return emitOpError("C1: expects from 1 to 32 reading warps, got ") << getReaders();
+  if (getWriters() < 1 || getWriters() > 32)
+    return emitOpError("C2: expects from 1 to 32 writing warps, got ") << getWriters();
   return success();
 }
 
@@ -65,31 +96,58 @@ static LogicalResult verifyCopy(Operation *op, TensorMapType map, size_t coordin
   return success();
 }
 
+/// The constraint `code` that a panel is one of the tile's.
+template <typename TileType>
+static LogicalResult verifyPanel(Operation *op, TileType tile, std::optional<int64_t> panel,
+                                 StringRef code) {
+  if (!panel)
+    return success();
+  if (*panel < 0 || *panel >= tile.panels() || tile.getOrder() != Order::Panels)
+    return op->emitOpError() << code << ": expects a panel from 0 to " << tile.panels() - 1
+                             << " of a tile of order panels, got " << *panel << " of " << tile;
+  return success();
+}
+
 LogicalResult FillOp::verify() {
   RingType ring = getRing().getType();
   TensorMapType map = getMap().getType();
-  if (failed(verifyCopy(*this, map, getCoordinates().size(), ring.getElementType())))
+  if (failed(verifyCopy(*this, map, getCoordinates().size(), ring.getElementType())) ||
+      failed(verifyPanel(*this, ring, getPanel(), "C5")))
     return failure();
-  int64_t octet = ring.tileBytes() / ring.getRows() * kHopper.octetRows;
-  if (!getRow() && map.boxBytes() != ring.tileBytes())
-    return emitOpError("C3: expects a box of the tile's ")
-           << ring.tileBytes() << " bytes, got " << map.boxBytes();
-  if (getRow() && ring.getOrder() != Order::Octets)
-    return emitOpError("C3: expects a ring of order octets where a row is given, got ") << ring;
-  if (map.boxBytes() > ring.tileBytes() || map.boxBytes() % octet)
+  StringRef target = getPanel() ? "panel" : "tile";
+  int64_t bytes = getPanel() ? ring.panelBytes() : ring.tileBytes();
+  int64_t octet = bytes / ring.getRows() * kHopper.octetRows;
+  if (!getRow() && map.boxBytes() != bytes)
+    return emitOpError("C3: expects a box of the ")
+           << target << "'s " << bytes << " bytes, got " << map.boxBytes();
+  if (getRow() && !getPanel() && ring.getOrder() != Order::Octets && ring.panels() > 1)
+    return emitOpError("C4: expects a ring of order octets, or of one panel, where a row and no "
+                       "panel is given, got ")
+           << ring;
+  if (map.boxBytes() > bytes || map.boxBytes() % octet)
     return emitOpError("C3: expects a box of a multiple of ")
-           << octet << " bytes, at most " << ring.tileBytes() << ", got " << map.boxBytes();
+           << octet << " bytes, at most " << bytes << ", got " << map.boxBytes();
   return success();
 }
 
 LogicalResult StoreTileOp::verify() {
   SharedType tile = getTiles().getType();
   TensorMapType map = getMap().getType();
-  if (failed(verifyCopy(*this, map, getCoordinates().size(), tile.getElementType())))
+  if (failed(verifyCopy(*this, map, getCoordinates().size(), tile.getElementType())) ||
+      failed(verifyPanel(*this, tile, getPanel(), "C4")))
     return failure();
-  if (tile.getOrder() != Order::Panels || map.boxBytes() != tile.tileBytes())
-    return emitOpError("C3: expects a tile of order panels and a box of its ")
-           << tile.tileBytes() << " bytes, got " << tile << " and " << map.boxBytes() << " bytes";
+  int64_t bytes = getPanel() ? tile.panelBytes() : tile.tileBytes();
+  if (tile.getOrder() != Order::Panels || map.boxBytes() != bytes)
+    return emitOpError("C3: expects a tile of order panels and a box of ")
+           << bytes << " bytes, got " << tile << " and " << map.boxBytes() << " bytes";
+  return success();
+}
+
+LogicalResult GatherOp::verify() {
+  Type element = getRing().getType().getElementType();
+  if (getPointer().getType().getElementType() != element)
+    return emitOpError("C1: expects a pointer to ")
+           << element << ", got " << getPointer().getType();
   return success();
 }
 
@@ -120,126 +178,24 @@ LogicalResult ReadNoteOp::verify() {
 // Named barriers
 //===----------------------------------------------------------------------===//
 
+/// The constraint `code` that a constant number of a barrier is one of a CTA's.
+static LogicalResult verifyBarrierNumber(Operation *op, Value barrier, StringRef code) {
+  APInt number;
+  if (matchPattern(barrier, m_ConstantInt(&number)) &&
+      (number.slt(1) || number.sge(kHopper.namedBarriers)))
+    return op->emitOpError() << code << ": expects a barrier from 1 to "
+                             << kHopper.namedBarriers - 1 << ", got " << number.getSExtValue();
+  return success();
+}
+
 static LogicalResult verifyBarrier(Operation *op, Value barrier, int64_t threads) {
   int64_t maximum = kHopper.maxWarpgroups * kWarpgroup;
   if (threads < kWarp || threads > maximum || threads % kWarp)
     return op->emitOpError("C1: expects threads to be a multiple of ")
            << kWarp << " from " << kWarp << " to " << maximum << ", got " << threads;
-  APInt number;
-  if (matchPattern(barrier, m_ConstantInt(&number)) &&
-      (number.slt(1) || number.sge(kHopper.namedBarriers)))
-    return op->emitOpError("C2: expects a barrier from 1 to ")
-           << kHopper.namedBarriers - 1 << ", got " << number.getSExtValue();
-  return success();
+  return verifyBarrierNumber(op, barrier, "C2");
 }
 
 LogicalResult BarrierSyncOp::verify() { return verifyBarrier(*this, getBarrier(), getThreads()); }
 LogicalResult BarrierArriveOp::verify() { return verifyBarrier(*this, getBarrier(), getThreads()); }
-
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
-
-/// C1 to C3 of a product whose left operand has `depth` columns of `element`.
-template <typename ProductOp>
-static LogicalResult verifyContract(ProductOp op, int64_t depth, Type element) {
-  RingType rhs = op.getRhs().getType();
-  FragmentType result = op.getType();
-  bool transposed = op.getTransposed();
-  int64_t rhsDepth = transposed ? rhs.getColumns() : rhs.getRows();
-  int64_t rhsColumns = transposed ? rhs.getRows() : rhs.getColumns();
-  if (depth != rhsDepth)
-    return op.emitOpError("C1: expects a right operand of depth ") << depth << ", got " << rhsDepth;
-  if (result.getColumns() != rhsColumns)
-    return op.emitOpError("C2: expects a result of ")
-           << rhsColumns << " columns, got " << result.getColumns();
-  if (op.getAcc() && op.getAcc().getType() != result)
-    return op.emitOpError("C2: expects an accumulator of ")
-           << result << ", got " << op.getAcc().getType();
-  if (!result.getElementType().isF32() || element != rhs.getElementType())
-    return op.emitOpError("C3: expects equal elements of left and right and a result of f32, got ")
-           << element << " x " << rhs.getElementType() << " -> " << result.getElementType();
-  return success();
-}
-
-LogicalResult ContractOp::verify() {
-  FragmentType lhs = getLhs().getType();
-  return verifyContract(*this, lhs.getColumns(), lhs.getElementType());
-}
-
-/// A warpgroup reads rows of the tile in blocks of 64.
-static bool hasWarpgroupRows(RingType type) { return type.getRows() % kHopper.fragmentRows == 0; }
-
-LogicalResult ContractSharedOp::verify() {
-  RingType lhs = getLhs().getType();
-  if (!hasWarpgroupRows(lhs))
-    return emitOpError("C4: expects a left tile of a multiple of ")
-           << kHopper.fragmentRows << " rows, got " << lhs.getRows();
-  return verifyContract(*this, lhs.getColumns(), lhs.getElementType());
-}
-
-/// The constraint `code` that a fragment is an accumulator.
-static LogicalResult verifyAccumulator(Operation *op, FragmentType type, StringRef code) {
-  if (!type.getElementType().isF32())
-    return op->emitOpError() << code << ": expects a fragment of f32, got " << type;
-  return success();
-}
-
-LogicalResult WaitContractsOp::verify() {
-  if (getPending() < 0 || getPending() > 7)
-    return emitOpError("C1: expects from 0 to 7 pending products, got ") << getPending();
-  return verifyAccumulator(*this, getType(), "C2");
-}
-
-//===----------------------------------------------------------------------===//
-// Fragments
-//===----------------------------------------------------------------------===//
-
-LogicalResult ZeroOp::verify() { return verifyAccumulator(*this, getType(), "C1"); }
-LogicalResult RowReduceOp::verify() {
-  return verifyAccumulator(*this, getFragment().getType(), "C1");
-}
-LogicalResult Exp2Op::verify() { return verifyAccumulator(*this, getType(), "C1"); }
-LogicalResult MaskOp::verify() { return verifyAccumulator(*this, getType(), "C1"); }
-LogicalResult ScaleRowsOp::verify() { return verifyAccumulator(*this, getType(), "C1"); }
-
-LogicalResult LoadFragmentOp::verify() {
-  RingType ring = getRing().getType();
-  FragmentType result = getType();
-  if (result.getColumns() != ring.getColumns() ||
-      result.getElementType() != ring.getElementType() || !hasWarpgroupRows(ring))
-    return emitOpError("C1: expects a tile of a multiple of ")
-           << kHopper.fragmentRows << " rows with the fragment's columns and elements, got " << ring
-           << " -> " << result;
-  if (ring.getOrder() != Order::Panels)
-    return emitOpError("C2: expects a tile of order panels, got ") << ring;
-  return success();
-}
-
-LogicalResult ConvertOp::verify() {
-  FragmentType from = getFragment().getType(), to = getType();
-  if (!from.getElementType().isF32() || to.getElementType().isF32() ||
-      from.getColumns() != to.getColumns())
-    return emitOpError("C1: expects f32 to bf16 or f16 with the same columns, got ")
-           << from << " -> " << to;
-  return success();
-}
-
-LogicalResult StoreFragmentOp::verify() {
-  FragmentType fragment = getFragment().getType();
-  SharedType tile = getTiles().getType();
-  if (fragment.getElementType().isF32())
-    return emitOpError("C2: expects a fragment of bf16 or f16, got ") << fragment;
-  if (tile.getRows() != kHopper.fragmentRows || tile.getColumns() != fragment.getColumns() ||
-      tile.getElementType() != fragment.getElementType() || tile.getOrder() != Order::Panels)
-    return emitOpError("C1: expects a tile of order panels with the fragment's rows, columns and "
-                       "elements, got ")
-           << fragment << " into " << tile;
-  return success();
-}
-
-LogicalResult StoreRowsOp::verify() {
-  if (!getPointer().getType().getElementType().isF32())
-    return emitOpError("C1: expects a pointer to f32, got ") << getPointer().getType();
-  return success();
-}
+LogicalResult ClearRowsOp::verify() { return verifyBarrierNumber(*this, getBarrier(), "C1"); }

@@ -33,7 +33,8 @@ void KernelOp::print(OpAsmPrinter &printer) {
 }
 
 static bool isParameter(Type type) {
-  return isa<TensorMapType, PointerType>(type) || type.isInteger(32) || type.isF32();
+  return isa<TensorMapType, PointerType>(type) || type.isInteger(32) || type.isInteger(64) ||
+         type.isF32();
 }
 
 /// Shared memory is known by its allocation: no other op and no block gives such a value.
@@ -64,7 +65,8 @@ LogicalResult KernelOp::verifyRegions() {
     return emitOpError("C1: expects a body, got a declaration");
   for (Type type : getArgumentTypes())
     if (!isParameter(type))
-      return emitOpError("C1: expects parameters to be tensor maps, pointers, i32 or f32, got ")
+      return emitOpError("C1: expects parameters to be tensor maps, pointers, i32, i64 or f32, "
+                         "got ")
              << type;
   if (!getResultTypes().empty())
     return emitOpError("C1: expects no result, got ") << getResultTypes().size();

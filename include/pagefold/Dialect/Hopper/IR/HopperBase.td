@@ -29,7 +29,8 @@ def Hopper_Dialect : Dialect {
     and lane l of it holds rows l floordiv 4 and l floordiv 4 + 8 of those, in columns 8 j + 2 (l mod 4) and the next one.
 
     **A shared tile.** Its columns are cut into *panels* of 128 bytes, and the 16-byte units of a panel's row are
-    permuted by the row's number modulo 8 (the 128-byte swizzle). Two orders: `panels` is [panel][row][64], which one
+    permuted by the row's number modulo 8 (the 128-byte swizzle). The last panel is whole too: TMA fills its columns
+    beyond the tensor with zeros, which products read up to the next multiple of 16. Two orders: `panels` is [panel][row][64], which one
     TMA box of (64, rows, panels) fills; `octets` is [row / 8][panel][row mod 8][64], in which any 8 rows lie together,
     so that boxes of short pages fill it. wgmma reads both at the same speed.
 
@@ -56,8 +57,12 @@ def Hopper_OrderParameter : EnumParameter<Hopper_Order> {
 /// What shared tiles and rings have in common.
 defvar tileDeclarations = [{
   /// Where wgmma and TMA find things in one tile, in bytes.
-  int64_t tileBytes() const { return getRows() * getColumns() * 2; }
+  int64_t tileBytes() const { return panels() * panelBytes(); }
   int64_t panels() const;
+  /// Bytes of one panel's rows.
+  int64_t panelBytes() const;
+  /// Columns as the depth of a product: up to the next multiple of 16.
+  int64_t depth() const;
   /// From a panel to the next, at the same row.
   int64_t panelStride() const;
   /// From eight rows to the next eight, in the same panel.
@@ -76,7 +81,7 @@ def Hopper_SharedType : Hopper_Type<"Shared", "shared"> {
     Constraints:
     * C1: count is from 1 to 16.
     * C2: rows is a multiple of 8 from 8 to 256.
-    * C3: columns is a multiple of 64 (one panel) from 64 to 256.
+    * C3: columns is a multiple of 8 from 8 to 256.
     * C4: elements are bf16 or f16.
   }];
   let parameters = (ins "int64_t":$count, "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType,
@@ -99,7 +104,7 @@ def Hopper_RingType : Hopper_Type<"Ring", "ring"> {
     Constraints:
     * C1: the number of stages is a power of two from 1 to 16.
     * C2, C3, C4: as for `!hopper.shared`.
-    * C5: a note has 4 or 8 words.
+    * C5: a note has 4, 8 or 16 words.
   }];
   let parameters = (ins "int64_t":$stages, "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType,
                         Hopper_OrderParameter:$order,
@@ -114,7 +119,8 @@ def Hopper_RingType : Hopper_Type<"Ring", "ring"> {
 def Hopper_FragmentType : Hopper_Type<"Fragment", "fragment"> {
   let summary = "A matrix in the registers of a warpgroup";
   let description = [{
-    f32: an accumulator of wgmma, columns / 2 registers a lane. bf16, f16: a left operand, columns / 4 registers.
+    f32: an accumulator of wgmma, columns / 2 registers a lane. bf16, f16: its rounding, and a left operand where
+    columns is a multiple of 16; columns / 4 registers.
 
     ```mlir
     !hopper.fragment<64 x 128, f32>
@@ -122,7 +128,7 @@ def Hopper_FragmentType : Hopper_Type<"Fragment", "fragment"> {
 
     Constraints:
     * C1: rows is 64.
-    * C2: columns is a multiple of 8 (f32) or 16 (bf16, f16), up to 256.
+    * C2: columns is a multiple of 8 from 8 to 256.
     * C3: elements are f32, bf16 or f16.
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType);
@@ -161,5 +167,22 @@ def Hopper_PointerType : Hopper_Type<"Pointer", "pointer"> {
   let parameters = (ins "::mlir::Type":$elementType);
   let assemblyFormat = "`<` $elementType `>`";
 }
+
+//===----------------------------------------------------------------------===//
+// What the ops share
+//===----------------------------------------------------------------------===//
+
+class Hopper_Op<string mnemonic, list<Trait> traits = []> : Op<Hopper_Dialect, mnemonic, traits>;
+
+/// An index of elements. Printed behind the other types where it is an i64.
+def Hopper_Index : AnyTypeOf<[I32, I64]>;
+
+/// What a lane holds for its two rows of a fragment.
+class Hopper_RowsOf<Type element, string name, string builder>
+    : Type<VectorOfLengthAndType<[2], [element]>.predicate, name, "::mlir::VectorType">,
+      BuildableType<"::mlir::VectorType::get({2}, $_builder." # builder # ")">;
+def Hopper_Rows : Hopper_RowsOf<F32, "vector<2xf32>", "getF32Type()">;
+def Hopper_RowNumbers : Hopper_RowsOf<I32, "vector<2xi32>", "getI32Type()">;
+def Hopper_RowConditions : Hopper_RowsOf<I1, "vector<2xi1>", "getI1Type()">;
 
 #endif // PAGEFOLD_DIALECT_HOPPER_IR_HOPPERBASE

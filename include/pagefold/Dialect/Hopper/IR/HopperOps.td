@@ -13,17 +13,6 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/FunctionInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-class Hopper_Op<string mnemonic, list<Trait> traits = []> : Op<Hopper_Dialect, mnemonic, traits>;
-
-/// What a lane holds for its two rows of a fragment.
-class Hopper_RowsOf<Type element, string name, string builder>
-    : Type<VectorOfLengthAndType<[2], [element]>.predicate, name, "::mlir::VectorType">,
-      BuildableType<"::mlir::VectorType::get({2}, $_builder." # builder # ")">;
-def Hopper_Rows : Hopper_RowsOf<F32, "vector<2xf32>", "getF32Type()">;
-def Hopper_RowNumbers : Hopper_RowsOf<I32, "vector<2xi32>", "getI32Type()">;
-def Hopper_RowConditions : Hopper_RowsOf<I1, "vector<2xi1>", "getI1Type()">;
-def Hopper_Tiles : AnyTypeOf<[Hopper_SharedType, Hopper_RingType]>;
-
 //===----------------------------------------------------------------------===//
 // Kernel and roles
 //===----------------------------------------------------------------------===//
@@ -49,7 +38,7 @@ def Hopper_KernelOp : Hopper_Op<"kernel", [IsolatedFromAbove, FunctionOpInterfac
     ```
 
     Constraints:
-    * C1: parameters are tensor maps, pointers, i32 or f32, there is no result, and there is a body.
+    * C1: parameters are tensor maps, pointers, i32, i64 or f32, there is no result, and there is a body.
     * C2: shared tiles, rings, barriers and notes fit the shared memory of a CTA (232448 bytes).
     * C3: the kernel has exactly one `hopper.roles`, and allocations and it stand in the kernel's own block.
     * C4: shared tiles and rings are used as their allocations give them, through no block argument.
@@ -137,6 +126,12 @@ def Hopper_LaneOp : Hopper_Op<"lane", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
+def Hopper_ThreadOp : Hopper_Op<"thread", [Pure]> {
+  let summary = "The thread's number in the CTA";
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
 def Hopper_CtaOp : Hopper_Op<"cta", [Pure]> {
   let summary = "The CTA's number in the grid";
   let results = (outs I32:$result);
@@ -186,18 +181,22 @@ def Hopper_AllocOp : Hopper_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
 def Hopper_AllocRingOp : Hopper_Op<"alloc_ring", [MemoryEffects<[MemAlloc]>]> {
   let summary = "A ring, its barriers initialised";
   let description = [{
-    A stage is full when TMA has brought the expected bytes, and empty again when `readers` warps have released it.
+    A stage is full when `writers` arrivals (one, if not said) have been made and TMA has brought the bytes that they
+    expect, and empty again when `readers` warps have released it. `hopper.expect` and `hopper.arrive` are one arrival,
+    `hopper.arrive_gathered` is one for each warp.
 
     ```mlir
     %k = hopper.alloc_ring readers 8 : !hopper.ring<2 x 128 x 128, bf16>
+    %v = hopper.alloc_ring readers 8 writers 4 : !hopper.ring<2 x 128 x 128, bf16>
     ```
 
     Constraints:
     * C1: readers is from 1 to 32.
+    * C2: writers is from 1 to 32.
   }];
-  let arguments = (ins I64Attr:$readers);
+  let arguments = (ins I64Attr:$readers, DefaultValuedAttr<I64Attr, "1">:$writers);
   let results = (outs Hopper_RingType:$result);
-  let assemblyFormat = "`readers` $readers attr-dict `:` type($result)";
+  let assemblyFormat = "`readers` $readers (`writers` $writers^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
@@ -227,23 +226,28 @@ def Hopper_WaitOp : Hopper_RingOp<"wait"> {
 def Hopper_FillOp : Hopper_Op<"fill", [AttrSizedOperandSegments]> {
   let summary = "Producer, each calling thread: starts one TMA copy into the turn's stage";
   let description = [{
-    The box goes to the tile from `row` on (from its first row, if none is given). `keep` tells the L2
-    whether other CTAs will read the same bytes soon.
+    The box goes to the tile from `row` on (from its first row, if none is given), `row` a multiple of 8. Where a panel
+    is named, it goes to the rows of that panel alone: a box of 64 columns, whose tensor need not have a dimension of
+    panels. `keep` tells the L2 whether other CTAs will read the same bytes soon.
 
     ```mlir
     hopper.fill %k[%t] from %map[%z, %row, %z, %head, %batch] keep : !hopper.ring<2 x 128 x 128, bf16>, !hopper.tensor_map<box[64, 128, 2, 1, 1], bf16>
+    hopper.fill %v[%t] panel 1 row %r from %page[%c64, %slot, %head, %p] : !hopper.ring<2 x 128 x 96, bf16>, !hopper.tensor_map<box[64, 16, 1, 1], bf16>
     ```
 
     Constraints:
     * C1: as many coordinates as the box has extents.
     * C2: elements of map and ring agree.
-    * C3: without `row`, the box has the bytes of the tile; with it, the ring's order is octets, and the box has the bytes
-      of a multiple of 8 rows, at most the tile.
+    * C3: without `row`, the box has the bytes of the tile, or of the panel; with it, those of a multiple of 8 rows, at
+      most all.
+    * C4: with `row` and no panel, the rows of the tile lie together: its order is octets, or it has one panel.
+    * C5: a panel is one of the tile's, whose order is panels.
   }];
-  let arguments = (ins Hopper_RingType:$ring, I32:$turn, Optional<I32>:$row, Hopper_TensorMapType:$map,
-                       Variadic<I32>:$coordinates, UnitAttr:$keep);
+  let arguments = (ins Hopper_RingType:$ring, I32:$turn, OptionalAttr<I64Attr>:$panel, Optional<I32>:$row,
+                       Hopper_TensorMapType:$map, Variadic<I32>:$coordinates, UnitAttr:$keep);
   let assemblyFormat = [{
-    $ring `[` $turn `]` (`row` $row^)? `from` $map `[` $coordinates `]` (`keep` $keep^)? attr-dict `:` type($ring) `,` type($map)
+    $ring `[` $turn `]` (`panel` $panel^)? (`row` $row^)? `from` $map `[` $coordinates `]` (`keep` $keep^)? attr-dict
+    `:` type($ring) `,` type($map)
   }];
   let hasVerifier = 1;
 }
@@ -316,6 +320,56 @@ def Hopper_StoreFragmentOp : Hopper_Op<"store_fragment"> {
   let hasVerifier = 1;
 }
 
+def Hopper_ClearRowsOp : Hopper_Op<"clear_rows"> {
+  let summary = "All threads of a warpgroup: zeros the last rows of the turn's tile, once it is full";
+  let description = [{
+    Rows from `from` on (from the first, if it is negative) become zeros, in all panels, and wgmma sees them; the
+    named barrier keeps the warpgroup together. Where no row is left (`from` is at least the tile's rows) it
+    costs one comparison and waits for nothing. `from` is the same in all threads; warpgroups that share a
+    tile may all clear it, each with a barrier of its own.
+
+    Why: rows past a request's length hold what other requests left there, perhaps NaN, and 0 x NaN is NaN.
+
+    ```mlir
+    hopper.clear_rows %v[%t] from %rows barrier %b : !hopper.ring<2 x 128 x 128, bf16>
+    ```
+
+    Constraints:
+    * C1: a constant number of a barrier is from 1 to 15: 0 is the barrier of the whole CTA.
+  }];
+  let arguments = (ins Hopper_RingType:$ring, I32:$turn, I32:$row, I32:$barrier);
+  let assemblyFormat = "$ring `[` $turn `]` `from` $row `barrier` $barrier attr-dict `:` type($ring)";
+  let hasVerifier = 1;
+}
+
+def Hopper_GatherOp : Hopper_Op<"gather"> {
+  let summary = "Producer, each calling thread: copies 16 bytes into the turn's stage (cp.async)";
+  let description = [{
+    For rows that no tensor map describes. Eight elements of global memory, from `pointer[offset]` on, a multiple of 8,
+    become columns 8 `unit` to 8 `unit` + 7 of row `row`; zeros where not `condition`, and then nothing is read.
+    What products read is written by someone: the units up to the next multiple of 16 columns too.
+
+    ```mlir
+    hopper.gather %k[%t] row %r unit %u from %p[%offset] if %c : !hopper.ring<2 x 128 x 96, bf16>, !hopper.pointer<bf16>, i64
+    ```
+
+    Constraints:
+    * C1: the pointer is to elements of the ring.
+  }];
+  let arguments = (ins Hopper_RingType:$ring, I32:$turn, I32:$row, I32:$unit, Hopper_PointerType:$pointer,
+                       Hopper_Index:$offset, I1:$condition);
+  let assemblyFormat = [{
+    $ring `[` $turn `]` `row` $row `unit` $unit `from` $pointer `[` $offset `]` `if` $condition attr-dict
+    `:` type($ring) `,` type($pointer) custom<IndexType>(type($offset))
+  }];
+  let hasVerifier = 1;
+}
+
+def Hopper_ArriveGatheredOp : Hopper_RingOp<"arrive_gathered"> {
+  let summary = "Producer warp: waits for its lanes' gathers, and makes one of the arrivals that fill the stage";
+  let description = "All 32 lanes call it. The ring has as many writers as warps gather.";
+}
+
 def Hopper_FenceSharedOp : Hopper_Op<"fence_shared"> {
   let summary = "Makes this thread's stores to shared memory visible to TMA and wgmma";
   let assemblyFormat = "attr-dict";
@@ -324,7 +378,8 @@ def Hopper_FenceSharedOp : Hopper_Op<"fence_shared"> {
 def Hopper_StoreTileOp : Hopper_Op<"store_tile"> {
   let summary = "One thread: starts a TMA copy of a shared tile to global memory";
   let description = [{
-    Rows outside the tensor are not written. `hopper.wait_stores` waits for it.
+    Rows and columns outside the tensor are not written. Where a panel is named, that panel alone is copied.
+    `hopper.wait_stores` waits for it.
 
     ```mlir
     hopper.store_tile %o[%wg] to %map[%z, %row, %z, %head, %batch] : !hopper.shared<2 x 64 x 128, bf16>, !hopper.tensor_map<box[64, 64, 2, 1, 1], bf16>
@@ -333,11 +388,13 @@ def Hopper_StoreTileOp : Hopper_Op<"store_tile"> {
     Constraints:
     * C1: as many coordinates as the box has extents.
     * C2: elements of map and tile agree.
-    * C3: the box has the bytes of the tile, whose order is panels.
+    * C3: the box has the bytes of the tile, or of the panel; the tile's order is panels.
+    * C4: a panel is one of the tile's.
   }];
-  let arguments = (ins Hopper_SharedType:$tiles, I32:$index, Hopper_TensorMapType:$map, Variadic<I32>:$coordinates);
+  let arguments = (ins Hopper_SharedType:$tiles, I32:$index, OptionalAttr<I64Attr>:$panel, Hopper_TensorMapType:$map,
+                       Variadic<I32>:$coordinates);
   let assemblyFormat = [{
-    $tiles `[` $index `]` `to` $map `[` $coordinates `]` attr-dict `:` type($tiles) `,` type($map)
+    $tiles `[` $index `]` (`panel` $panel^)? `to` $map `[` $coordinates `]` attr-dict `:` type($tiles) `,` type($map)
   }];
   let hasVerifier = 1;
 }
@@ -390,286 +447,68 @@ def Hopper_BarrierArriveOp : Hopper_NamedBarrierOp<"barrier_arrive"> {
 }
 
 //===----------------------------------------------------------------------===//
-// Fragments: matrix products
-//===----------------------------------------------------------------------===//
-
-def Hopper_ZeroOp : Hopper_Op<"zero", [Pure]> {
-  let summary = "A fragment of zeros";
-  let description = [{
-    ```mlir
-    %o = hopper.zero : !hopper.fragment<64 x 128, f32>
-    ```
-
-    Constraints:
-    * C1: the fragment is of f32.
-  }];
-  let results = (outs Hopper_FragmentType:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
-  let hasVerifier = 1;
-}
-
-def Hopper_LoadFragmentOp : Hopper_Op<"load_fragment"> {
-  let summary = "Loads a left operand from a shared tile (ldmatrix)";
-  let description = [{
-    Rows `row` to `row` + 63 of the tile; `row` is a multiple of 64.
-
-    ```mlir
-    %q = hopper.load_fragment %ring[%t] row %r : !hopper.ring<1 x 128 x 128, bf16> -> !hopper.fragment<64 x 128, bf16>
-    ```
-
-    Constraints:
-    * C1: the fragment has the tile's columns and elements, and the tile at least 64 rows, a multiple of 64.
-    * C2: the tile's order is panels.
-  }];
-  let arguments = (ins Hopper_RingType:$ring, I32:$turn, I32:$row);
-  let results = (outs Hopper_FragmentType:$result);
-  let assemblyFormat = "$ring `[` $turn `]` `row` $row attr-dict `:` type($ring) `->` type($result)";
-  let hasVerifier = 1;
-}
-
-def Hopper_ContractOp : Hopper_Op<"contract"> {
-  let summary = "Starts a product of a fragment and a shared tile (wgmma, left operand in registers)";
-  let description = [{
-    A fence, one wgmma for every 16 of the depth, and the end of a group. `transposed`: a * bT, b holds a row for each
-    column of the result. The result, and the operands, are in flight until `hopper.wait_contracts`: nothing else may
-    touch them, not even to scale them (ptxas would serialise: C7514).
-
-    ```mlir
-    %s = hopper.contract %q, %k[%t] transposed : !hopper.fragment<64 x 128, bf16>, !hopper.ring<2 x 128 x 128, bf16> -> !hopper.fragment<64 x 128, f32>
-    %a = hopper.contract %p, %v[%t] into %o : !hopper.fragment<64 x 128, bf16>, !hopper.ring<2 x 128 x 128, bf16> -> !hopper.fragment<64 x 128, f32>
-    ```
-
-    Constraints:
-    * C1: the depth agrees: the left operand's columns are the columns (transposed) or rows of the right one.
-    * C2: the result has the rows (transposed) or columns of the right operand as its columns; an accumulator has its type.
-    * C3: the result is of f32, and elements of left and right agree.
-  }];
-  let arguments = (ins Hopper_FragmentType:$lhs, Hopper_RingType:$rhs, I32:$turn, UnitAttr:$transposed,
-                       Optional<Hopper_FragmentType>:$acc);
-  let results = (outs Hopper_FragmentType:$result);
-  let assemblyFormat = [{
-    $lhs `,` $rhs `[` $turn `]` (`transposed` $transposed^)? (`into` $acc^)? attr-dict
-    `:` type($lhs) `,` type($rhs) `->` custom<Accumulator>(ref($acc), type($acc), type($result))
-  }];
-  let hasVerifier = 1;
-}
-
-def Hopper_ContractSharedOp : Hopper_Op<"contract_shared"> {
-  let summary = "Starts a product of two shared tiles (wgmma, both operands in shared memory)";
-  let description = [{
-    As `hopper.contract`; the left operand is rows `row` to `row` + 63 of a tile, `row` a multiple of 64 and the same in
-    all lanes. It costs shared-memory reads that `hopper.load_fragment` saves.
-
-    ```mlir
-    %s = hopper.contract_shared %q[%u] row %r, %k[%t] transposed : !hopper.ring<1 x 128 x 128, bf16>, !hopper.ring<2 x 128 x 128, bf16> -> !hopper.fragment<64 x 128, f32>
-    ```
-
-    Constraints:
-    * C1: the depth agrees: the left operand's columns are the columns (transposed) or rows of the right one.
-    * C2: the result has the rows (transposed) or columns of the right operand as its columns; an accumulator has its type.
-    * C3: the result is of f32, and elements of left and right agree.
-    * C4: the left tile has at least 64 rows, a multiple of 64.
-  }];
-  let arguments = (ins Hopper_RingType:$lhs, I32:$lhsTurn, I32:$row, Hopper_RingType:$rhs, I32:$turn,
-                       UnitAttr:$transposed, Optional<Hopper_FragmentType>:$acc);
-  let results = (outs Hopper_FragmentType:$result);
-  let assemblyFormat = [{
-    $lhs `[` $lhsTurn `]` `row` $row `,` $rhs `[` $turn `]` (`transposed` $transposed^)? (`into` $acc^)? attr-dict
-    `:` type($lhs) `,` type($rhs) `->` custom<Accumulator>(ref($acc), type($acc), type($result))
-  }];
-  let hasVerifier = 1;
-}
-
-def Hopper_WaitContractsOp : Hopper_Op<"wait_contracts", [AllTypesMatch<["fragment", "result"]>]> {
-  let summary = "Waits until at most `pending` later products are in flight";
-  let description = [{
-    `fragment` is the result of the newest product that has then ended; the op's result is its value, and the only
-    one to use: nothing else orders arithmetic on registers against the wait.
-
-    ```mlir
-    %s1 = hopper.wait_contracts %s pending 1 : !hopper.fragment<64 x 128, f32>
-    ```
-
-    Constraints:
-    * C1: pending is from 0 to 7.
-    * C2: the fragment is of f32.
-  }];
-  let arguments = (ins Hopper_FragmentType:$fragment, I64Attr:$pending);
-  let results = (outs Hopper_FragmentType:$result);
-  let assemblyFormat = "$fragment `pending` $pending attr-dict `:` type($fragment)";
-  let hasVerifier = 1;
-}
-
-//===----------------------------------------------------------------------===//
-// Fragments: element by element, row by row
+// Warps
 //===----------------------------------------------------------------------===//
 
 def Hopper_ReduceKind : I32EnumAttr<"ReduceKind", "how values are combined", [
-    I32EnumAttrCase<"Max", 0, "max">, I32EnumAttrCase<"Sum", 1, "sum">]> {
+    I32EnumAttrCase<"Max", 0, "max">, I32EnumAttrCase<"Sum", 1, "sum">, I32EnumAttrCase<"Min", 2, "min">]> {
   let cppNamespace = "::pagefold::hopper";
 }
 
-def Hopper_RowReduceOp : Hopper_Op<"row_reduce", [Pure]> {
-  let summary = "Reduces what a lane holds of each of its two rows";
+def Hopper_WarpReduceOp : Hopper_Op<"warp_reduce"> {
+  let summary = "All lanes of a warp: the sum, maximum or minimum of their signed integers";
   let description = [{
     ```mlir
-    %m = hopper.row_reduce max %s : !hopper.fragment<64 x 128, f32>
+    %n = hopper.warp_reduce max %x
     ```
-
-    Constraints:
-    * C1: the fragment is of f32.
   }];
-  let arguments = (ins Hopper_ReduceKind:$kind, Hopper_FragmentType:$fragment);
-  let results = (outs Hopper_Rows:$result);
-  let assemblyFormat = "$kind $fragment attr-dict `:` type($fragment)";
-  let hasVerifier = 1;
+  let arguments = (ins Hopper_ReduceKind:$kind, I32:$value);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$kind $value attr-dict";
 }
 
-def Hopper_QuadReduceOp : Hopper_Op<"quad_reduce"> {
-  let summary = "Reduces over the four lanes that share their rows";
+def Hopper_WarpScanOp : Hopper_Op<"warp_scan"> {
+  let summary = "All lanes of a warp: the sum of the values of this lane and those before it";
   let description = [{
     ```mlir
-    %m = hopper.quad_reduce max %part
+    %end = hopper.warp_scan %count
     ```
   }];
-  let arguments = (ins Hopper_ReduceKind:$kind, Hopper_Rows:$rows);
-  let results = (outs Hopper_Rows:$result);
-  let assemblyFormat = "$kind $rows attr-dict";
+  let arguments = (ins I32:$value);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$value attr-dict";
 }
 
-def Hopper_Exp2Op : Hopper_Op<"exp2", [Pure, AllTypesMatch<["fragment", "result"]>]> {
-  let summary = "2^(scale * x + offset of the row), approximately";
-  let description = [{
-    One multiply-add and one ex2.approx (2 ulp, denormals to zero) for each element.
-
-    ```mlir
-    %p = hopper.exp2 %s scale %c offset %minus_max : !hopper.fragment<64 x 128, f32>
-    ```
-
-    Constraints:
-    * C1: the fragment is of f32.
-  }];
-  let arguments = (ins Hopper_FragmentType:$fragment, F32:$scale, Hopper_Rows:$offset);
-  let results = (outs Hopper_FragmentType:$result);
-  let assemblyFormat = "$fragment `scale` $scale `offset` $offset attr-dict `:` type($fragment)";
-  let hasVerifier = 1;
-}
-
-def Hopper_MaskOp : Hopper_Op<"mask", [Pure, AllTypesMatch<["fragment", "result"]>]> {
-  let summary = "Keeps the columns below each row's limit; the others become -inf";
+def Hopper_ShuffleOp : Hopper_Op<"shuffle"> {
+  let summary = "All lanes of a warp: the value that lane `lane` mod 32 has";
   let description = [{
     ```mlir
-    %m = hopper.mask %s below %limits : !hopper.fragment<64 x 128, f32>
+    %first = hopper.shuffle %x from %c0
     ```
-
-    Constraints:
-    * C1: the fragment is of f32.
   }];
-  let arguments = (ins Hopper_FragmentType:$fragment, Hopper_RowNumbers:$limits);
-  let results = (outs Hopper_FragmentType:$result);
-  let assemblyFormat = "$fragment `below` $limits attr-dict `:` type($fragment)";
-  let hasVerifier = 1;
+  let arguments = (ins I32:$value, I32:$lane);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$value `from` $lane attr-dict";
 }
 
-def Hopper_ScaleRowsOp : Hopper_Op<"scale_rows", [Pure, AllTypesMatch<["fragment", "result"]>]> {
-  let summary = "Multiplies each row by its factor";
+def Hopper_BallotOp : Hopper_Op<"ballot"> {
+  let summary = "All lanes of a warp: bit l is the condition of lane l";
   let description = [{
     ```mlir
-    %r = hopper.scale_rows %o by %alpha : !hopper.fragment<64 x 128, f32>
-    ```
-
-    Constraints:
-    * C1: the fragment is of f32.
-  }];
-  let arguments = (ins Hopper_FragmentType:$fragment, Hopper_Rows:$factors);
-  let results = (outs Hopper_FragmentType:$result);
-  let assemblyFormat = "$fragment `by` $factors attr-dict `:` type($fragment)";
-  let hasVerifier = 1;
-}
-
-def Hopper_ConvertOp : Hopper_Op<"convert", [Pure]> {
-  let summary = "Rounds an accumulator to 16 bits: a left operand";
-  let description = [{
-    The lanes of both layouts agree, so that no value moves between lanes.
-
-    ```mlir
-    %h = hopper.convert %p : !hopper.fragment<64 x 128, f32> -> !hopper.fragment<64 x 128, bf16>
-    ```
-
-    Constraints:
-    * C1: from f32 to bf16 or f16, with the same columns.
-  }];
-  let arguments = (ins Hopper_FragmentType:$fragment);
-  let results = (outs Hopper_FragmentType:$result);
-  let assemblyFormat = "$fragment attr-dict `:` type($fragment) `->` type($result)";
-  let hasVerifier = 1;
-}
-
-def Hopper_RowNumbersOp : Hopper_Op<"row_numbers", [Pure]> {
-  let summary = "The numbers, from 0 to 63, of the lane's two rows of a fragment";
-  let results = (outs Hopper_RowNumbers:$result);
-  let assemblyFormat = "attr-dict";
-}
-
-def Hopper_ApproxKind : I32EnumAttr<"ApproxKind", "an approximate function of the special function unit", [
-    I32EnumAttrCase<"Exp2", 0, "ex2">, I32EnumAttrCase<"Log2", 1, "lg2">, I32EnumAttrCase<"Reciprocal", 2, "rcp">]> {
-  let cppNamespace = "::pagefold::hopper";
-}
-
-def Hopper_ApproxOp : Hopper_Op<"approx", [Pure]> {
-  let summary = "2^x, log2 x or 1 / x of the special function unit, denormals to zero";
-  let description = [{
-    ```mlir
-    %y = hopper.approx lg2 %x
+    %bits = hopper.ballot %valid
     ```
   }];
-  let arguments = (ins Hopper_ApproxKind:$kind, Hopper_Rows:$rows);
-  let results = (outs Hopper_Rows:$result);
-  let assemblyFormat = "$kind $rows attr-dict";
-}
-
-def Hopper_OpaqueOp : Hopper_Op<"opaque"> {
-  let summary = "The same value, of which the optimiser knows nothing";
-  let description = [{
-    An exact 1.0 that stands for "not grown" must stay one: LLVM would fold the rescale across the loop's back edge, and a
-    factor of 1 +- 1e-7 fires the vote in every step.
-
-    ```mlir
-    %y = hopper.opaque %alpha
-    ```
-  }];
-  let arguments = (ins Hopper_Rows:$rows);
-  let results = (outs Hopper_Rows:$result);
-  let assemblyFormat = "$rows attr-dict";
-}
-
-def Hopper_AnyOp : Hopper_Op<"any"> {
-  let summary = "Whether a condition holds for any row of any lane of the warp";
-  let description = [{
-    ```mlir
-    %b = hopper.any %grew
-    ```
-  }];
-  let arguments = (ins Hopper_RowConditions:$condition);
-  let results = (outs I1:$result);
+  let arguments = (ins I1:$condition);
+  let results = (outs I32:$result);
   let assemblyFormat = "$condition attr-dict";
 }
 
-def Hopper_StoreRowsOp : Hopper_Op<"store_rows"> {
-  let summary = "Stores one value for each row of a fragment, where the row is below a limit";
-  let description = [{
-    `pointer[start + row]` for the rows of which `row` is below `limit`; one of the four lanes that share them stores.
-
-    ```mlir
-    hopper.store_rows %lse, %p[%start] rows %rows below %limit : !hopper.pointer<f32>
-    ```
-
-    Constraints:
-    * C1: the pointer is to f32.
-  }];
-  let arguments = (ins Hopper_Rows:$values, Hopper_PointerType:$pointer, I32:$start, Hopper_RowNumbers:$rows, I32:$limit);
-  let assemblyFormat = "$values `,` $pointer `[` $start `]` `rows` $rows `below` $limit attr-dict `:` type($pointer)";
-  let hasVerifier = 1;
+def Hopper_SyncWarpOp : Hopper_Op<"sync_warp"> {
+  let summary = "All lanes of a warp: waits for the others, whose stores are then visible";
+  let assemblyFormat = "attr-dict";
 }
+
+include "pagefold/Dialect/Hopper/IR/FragmentOps.td"
+include "pagefold/Dialect/Hopper/IR/GlobalMemoryOps.td"
 
 #endif // PAGEFOLD_DIALECT_HOPPER_IR_HOPPEROPS

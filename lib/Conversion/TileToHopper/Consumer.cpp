@@ -1,0 +1,329 @@
+//===- Consumer.cpp - the warpgroups that fold ----------------------------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Consumer.h"
+#include "Elements.h"
+#include "KVSource.h"
+#include "MaskOnRows.h"
+#include "pagefold/Target/Hopper/Chip.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace pagefold;
+using namespace pagefold::hopper;
+
+/// Named barriers of the warpgroups from this one on: each keeps one warpgroup together.
+static constexpr int64_t kWarpgroupBarrier = 4;
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+namespace {
+
+class ConsumerEmitter {
+public:
+  ConsumerEmitter(SpaceKernel &kernel, const PipelinedSpace &space,
+                  const SharedAllocations &shared, Value warpgroup)
+      : kernel(kernel), b(kernel.builder()), space(space), shared(shared), warpgroup(warpgroup),
+        warpgroupRow(b.mul(warpgroup, space.warpgroupRows())),
+        laneRows(b.add(b.rowNumbers(), warpgroupRow)),
+        barrier(b.add(warpgroup, kWarpgroupBarrier)) {
+    // A score region sees the scaled score; without one the scale is part of the exponent's.
+    exponent = b.f32((space.score ? 1.0 : space.scale) * M_LOG2E);
+  }
+  void emit();
+
+private:
+  /// The state of the fold: what a lane holds of each row's maximum and sum, and the accumulator.
+  struct State {
+    Value output, max, sum;
+  };
+  struct Tile {
+    Request request;
+    Value firstRow, head;
+    Value q, queryHead;  ///< of the lane's rows; queryHead is one number where all rows have it
+    Value query;         ///< fragment, or null
+    Value turn, queryTurn;
+  };
+
+  Tile readTile(ValueRange note, Value queryTurn);
+  Value scores(const Tile &tile, Value turn);
+  Value mapScores(const Tile &tile, Value scores, Value firstKey);
+  State step(const Tile &tile, ScoreMask &mask, Value turn, Value number, bool masked,
+             const State *before);
+  Value foldTile(const Tile &tile, ValueRange note, Value turn);
+  void finish(const Tile &tile, const State &state);
+  Value epilogue(const Tile &tile, Value output);
+  void storeOutput(const Tile &tile, Value output);
+  void storeLse(const Tile &tile, Value lse);
+  Value perRow(Value number) {
+    Value like = laneRows;
+    b.unify(number, like);
+    return number;
+  }
+
+  SpaceKernel &kernel;
+  HopperBuilder &b;
+  const PipelinedSpace &space;
+  const SharedAllocations &shared;
+  Value warpgroup, warpgroupRow, laneRows, barrier, exponent;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// A tile of queries
+//===----------------------------------------------------------------------===//
+
+ConsumerEmitter::Tile ConsumerEmitter::readTile(ValueRange note, Value queryTurn) {
+  Tile tile;
+  tile.request = {note[TileNote::Request], note[TileNote::FirstToken], note[TileNote::QLen],
+                  note[TileNote::KVLen], Value()};
+  tile.firstRow = note[TileNote::FirstRow];
+  tile.head = note[TileNote::Head];
+  int64_t packed = space.rowsPerQuery();
+  tile.q = b.add(b.divide(laneRows, packed), tile.firstRow);
+  tile.queryHead = tile.head;
+  if (space.packed)
+    tile.queryHead = b.add(b.remainder(laneRows, packed), b.mul(tile.head, packed));
+  tile.queryTurn = queryTurn;
+  if (space.queryInRegisters()) {
+    auto type = FragmentType::get(b.getContext(), 64, llvm::alignTo(space.kDim, 16), space.element);
+    tile.query = LoadFragmentOp::create(b, type, shared.query, queryTurn, warpgroupRow);
+    ReleaseOp::create(b, shared.query, queryTurn, Value());
+  }
+  return tile;
+}
+
+//===----------------------------------------------------------------------===//
+// One step of the fold
+//===----------------------------------------------------------------------===//
+
+Value ConsumerEmitter::scores(const Tile &tile, Value turn) {
+  FragmentType type = space.scoreFragment();
+  Value flight;
+  if (tile.query)
+    flight = ContractOp::create(b, type, tile.query, shared.keys, turn, b.getUnitAttr(), Value());
+  else
+    flight = ContractSharedOp::create(b, type, shared.query, tile.queryTurn, warpgroupRow,
+                                      shared.keys, turn, b.getUnitAttr(), Value());
+  return WaitContractsOp::create(b, type, flight, 0);
+}
+
+/// The score region, on the scaled scores.
+Value ConsumerEmitter::mapScores(const Tile &tile, Value scores, Value firstKey) {
+  if (!space.score)
+    return scores;
+  const Request &request = tile.request;
+  Value position = b.add(tile.q, b.sub(request.kvLen, request.qLen));
+  Values rows{tile.q, position, b.add(tile.q, request.firstToken), perRow(tile.queryHead)};
+  Value scale = b.f32(space.scale);
+  return mapElements(b, scores, rows, [&](Value score, ValueRange row, Value column) {
+    Value scaled = b.mulF(score, scale);
+    return emitRegion(kernel, *space.score,
+                      {scaled, row[0], b.add(column, firstKey), row[3], request.number, row[1],
+                       row[2]});
+  });
+}
+
+/// KV tile `number` in the turn's stages. Without a state before it is the first: nothing to
+/// rescale, and the only one that may hold rows past the length.
+ConsumerEmitter::State ConsumerEmitter::step(const Tile &tile, ScoreMask &mask, Value turn,
+                                             Value number, bool masked, const State *before) {
+  WaitOp::create(b, shared.keys, turn);
+  Value s = scores(tile, turn);
+  ReleaseOp::create(b, shared.keys, turn, Value());
+  Value firstKey = b.mul(number, space.kvTile);
+  s = mapScores(tile, s, firstKey);
+  if (masked)
+    s = mask.apply(s, firstKey);
+
+  State now;
+  now.max = b.quadReduce(ReduceKind::Max, b.rowReduce(ReduceKind::Max, s));
+  if (before)
+    now.max = b.maxF(now.max, before->max);
+  Value top = b.mulF(now.max, exponent);
+  if (masked || space.score) {
+    // A row that has seen nothing yet: any finite number serves.
+    Value nothing = b.compareF(arith::CmpFPredicate::OEQ, now.max, b.rows(-kInfinity));
+    top = b.select(nothing, b.rows(0), top);
+  }
+  Value offset = b.negF(top), factor;
+  if (before)
+    factor = b.approx(ApproxKind::Exp2, b.addF(b.mulF(before->max, exponent), offset));
+  Value weights = Exp2Op::create(b, s.getType(), s, exponent, offset);
+  now.sum = b.rowReduce(ReduceKind::Sum, weights);
+  now.output = before ? before->output : ZeroOp::create(b, space.outputFragment()).getResult();
+  if (before) {
+    now.sum = b.addF(b.mulF(before->sum, factor), now.sum);
+    now.output = ScaleRowsOp::create(b, space.outputFragment(), now.output, factor);
+  }
+  auto half = FragmentType::get(b.getContext(), 64, space.kvTile, space.element);
+  Value rounded = ConvertOp::create(b, half, weights);
+  WaitOp::create(b, shared.values, turn);
+  if (!before)
+    ClearRowsOp::create(b, shared.values, turn, b.sub(tile.request.kvLen, firstKey), barrier);
+  FragmentType outputType = space.outputFragment();
+  Value flight = ContractOp::create(b, outputType, rounded, shared.values, turn, UnitAttr(),
+                                    now.output);
+  now.output = WaitContractsOp::create(b, outputType, flight, 0);
+  ReleaseOp::create(b, shared.values, turn, Value());
+  return now;
+}
+
+/// Returns the turn after the tile's.
+Value ConsumerEmitter::foldTile(const Tile &tile, ValueRange note, Value turn) {
+  ScoreMask mask(kernel, space, tile.request, tile.q);
+  State state = step(tile, mask, turn, note[TileNote::NewestTile], /*masked=*/true, nullptr);
+  Values carried{b.add(turn, 1), state.output, state.max, state.sum};
+  for (auto [i, masked] : llvm::enumerate(space.rangeIsMasked)) {
+    Value begin = note[TileNote::FirstRange + 2 * i], end = note[TileNote::FirstRange + 2 * i + 1];
+    bool isMasked = masked;
+    carried = b.countDown(b.add(end, -1), begin, carried, [&](Value number, ValueRange now) {
+      State before{now[1], now[2], now[3]};
+      State after = step(tile, mask, now[0], number, isMasked, &before);
+      return Values{b.add(now[0], 1), after.output, after.max, after.sum};
+    });
+  }
+  if (!tile.query)
+    ReleaseOp::create(b, shared.query, tile.queryTurn, Value());
+  finish(tile, {carried[1], carried[2], carried[3]});
+  return carried[0];
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+void ConsumerEmitter::finish(const Tile &tile, const State &state) {
+  Value sum = b.quadReduce(ReduceKind::Sum, state.sum), zero = b.rows(0);
+  Value top = b.mulF(state.max, exponent), factor;
+  if (Value sinks = space.sinks) {
+    // The sink is one more score, of a key without value.
+    Value sink = space.packed ? Value() : perRow(loadElement(kernel, sinks, {tile.queryHead}));
+    if (space.packed) {
+      Values both;
+      for (int64_t i : {0, 1})
+        both.push_back(loadElement(
+            kernel, sinks, {vector::ExtractOp::create(b, tile.queryHead, i).getResult()}));
+      sink = vector::FromElementsOp::create(b, b.rowsType(b.getF32Type()), both);
+    }
+    sink = b.mulF(sink, b.rows(M_LOG2E));
+    top = b.maxF(top, sink);
+    Value nothing = b.compareF(arith::CmpFPredicate::OEQ, top, b.rows(-kInfinity));
+    Value finite = b.select(nothing, zero, top);
+    factor = b.approx(ApproxKind::Exp2, b.subF(b.mulF(state.max, exponent), finite));
+    Value share = b.approx(ApproxKind::Exp2, b.subF(sink, finite));
+    sum = b.addF(b.mulF(sum, factor), share);
+  }
+  Value empty = b.compareF(arith::CmpFPredicate::OEQ, sum, zero);
+  Value inverse = b.approx(ApproxKind::Reciprocal, sum);
+  if (factor)
+    inverse = b.mulF(inverse, factor);
+  inverse = b.select(empty, zero, inverse);
+  Value output = ScaleRowsOp::create(b, space.outputFragment(), state.output, inverse);
+  storeOutput(tile, epilogue(tile, output));
+  if (!space.lse)
+    return;
+  Value log = b.approx(ApproxKind::Log2, sum);
+  Value lse = b.mulF(b.addF(top, log), b.rows(M_LN2));
+  storeLse(tile, b.select(empty, b.rows(-kInfinity), lse));
+}
+
+Value ConsumerEmitter::epilogue(const Tile &tile, Value output) {
+  if (!space.epilogue)
+    return output;
+  const Request &request = tile.request;
+  Value position = b.add(tile.q, b.sub(request.kvLen, request.qLen));
+  Values rows{tile.q, position, b.add(tile.q, request.firstToken), perRow(tile.queryHead)};
+  return mapElements(b, output, rows, [&](Value value, ValueRange row, Value column) {
+    return emitRegion(kernel, *space.epilogue, {value, row[0], row[3], column, row[1], row[2]});
+  });
+}
+
+/// By TMA where all 64 rows are the request's; else each row by itself.
+void ConsumerEmitter::storeOutput(const Tile &tile, Value output) {
+  Value buffer = space.output;
+  auto half = FragmentType::get(b.getContext(), 64, space.vDim, space.element);
+  Value rounded = ConvertOp::create(b, half, output);
+  Value firstRow = b.add(tile.firstRow, warpgroupRow);
+  auto storeRows = [&] {
+    Value tokens = b.widen(tile.request.firstToken), head = b.widen(tile.head);
+    Value start = b.add(b.mul(tokens, kernel.stride(buffer, 0)),
+                        b.mul(head, kernel.stride(buffer, 1)));
+    StoreMatrixOp::create(b, rounded, kernel.pointer(buffer), start, kernel.stride(buffer, 0),
+                          tile.q, tile.request.qLen);
+    return Values();
+  };
+  if (!shared.output) {
+    storeRows();
+    return;
+  }
+  int64_t panels = panelsOf(space.vDim);
+  bool whole = isWholePanels(space.vDim);
+  Value map = whole ? kernel.map(buffer, {64, space.warpgroupRows(), panels, 1},
+                                 {MapDim::inner(64), MapDim::whole(0),
+                                  MapDim::fixed(panels, kHopper.swizzleBytes), MapDim::whole(1)})
+                    : kernel.map(buffer, {64, space.warpgroupRows(), 1},
+                                 {MapDim::inner(space.vDim), MapDim::whole(0), MapDim::whole(1)});
+  auto storeTile = [&] {
+    b.singleThread([&] { WaitStoresOp::create(b, b.getUnitAttr()); });
+    BarrierSyncOp::create(b, barrier, kWarpgroup);
+    StoreFragmentOp::create(b, rounded, shared.output, warpgroup);
+    FenceSharedOp::create(b);
+    BarrierSyncOp::create(b, barrier, kWarpgroup);
+    b.singleThread([&] {
+      Value token = b.add(tile.request.firstToken, firstRow), zero = b.i32(0);
+      if (whole)
+        StoreTileOp::create(b, shared.output, warpgroup, IntegerAttr(), map,
+                            ValueRange{zero, token, zero, tile.head});
+      else
+        for (int64_t panel = 0; panel < panels; ++panel)
+          StoreTileOp::create(b, shared.output, warpgroup, b.getI64IntegerAttr(panel), map,
+                              ValueRange{b.i32(64 * panel), token, tile.head});
+    });
+    return Values();
+  };
+  Value all = b.compare(arith::CmpIPredicate::sle, b.add(firstRow, space.warpgroupRows()),
+                        tile.request.qLen);
+  b.ifThenElse(all, {}, storeTile, storeRows);
+}
+
+void ConsumerEmitter::storeLse(const Tile &tile, Value lse) {
+  Value buffer = space.lse, stride = kernel.stride(buffer, 0);
+  Value start = b.add(b.mul(b.widen(tile.request.firstToken), stride),
+                      b.mul(b.widen(tile.head), kernel.stride(buffer, 1)));
+  StoreRowsOp::create(b, lse, kernel.pointer(buffer), start, stride, tile.q, tile.request.qLen);
+}
+
+//===----------------------------------------------------------------------===//
+// All tiles
+//===----------------------------------------------------------------------===//
+
+void ConsumerEmitter::emit() {
+  Value zero = b.i32(0);
+  b.whileLoopWithHead(
+      {zero, zero},
+      [&](ValueRange turns) {
+        WaitOp::create(b, shared.query, turns[1]);
+        SmallVector<Type> types(TileNote::Words, b.getI32Type());
+        auto note = ReadNoteOp::create(b, types, shared.query, turns[1]);
+        Values words(note.getResults());
+        return std::pair(b.atLeast(words[TileNote::FirstRow], zero), words);
+      },
+      [&](ValueRange values) {
+        Tile tile = readTile(values.drop_front(2), values[1]);
+        Value turn = foldTile(tile, values.drop_front(2), values[0]);
+        return Values{turn, b.add(values[1], 1)};
+      });
+  if (shared.output)
+    b.singleThread([&] { WaitStoresOp::create(b, UnitAttr()); });
+}
+
+void pagefold::hopper::emitConsumer(SpaceKernel &kernel, const PipelinedSpace &space,
+                                    const SharedAllocations &shared, Value warpgroup) {
+  ConsumerEmitter(kernel, space, shared, warpgroup).emit();
+}

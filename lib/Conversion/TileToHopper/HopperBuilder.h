@@ -1,0 +1,104 @@
+//===- HopperBuilder.h - building code of level 3 on the GPU ----*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The vocabulary in which the lowering to the GPU is written: arithmetic on i32 and on what a lane
+// holds for its two rows (vectors of two), and structured control flow with values. An operand
+// that is a scalar meets a vector of two by broadcast.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_HOPPERBUILDER_H
+#define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_HOPPERBUILDER_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "pagefold/Dialect/Hopper/IR/Hopper.h"
+
+namespace pagefold::hopper {
+
+using Values = llvm::SmallVector<mlir::Value>;
+
+class HopperBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+  using Value = mlir::Value;
+
+  // Integers: i32, or i64 where both operands are.
+  Value i32(int64_t value);
+  Value i64(int64_t value);
+  Value boolean(bool value);
+  Value add(Value a, Value b);
+  Value add(Value a, int64_t b);
+  Value sub(Value a, Value b);
+  Value mul(Value a, Value b);
+  Value mul(Value a, int64_t b);
+  Value divide(Value a, Value b); ///< a >= 0, b > 0
+  Value divide(Value a, int64_t b);
+  Value remainder(Value a, int64_t b);
+  Value ceilDivide(Value a, int64_t b); ///< a >= 0
+  Value min(Value a, Value b);
+  Value max(Value a, Value b);
+  Value compare(mlir::arith::CmpIPredicate predicate, Value a, Value b);
+  Value less(Value a, Value b) { return compare(mlir::arith::CmpIPredicate::slt, a, b); }
+  Value atLeast(Value a, Value b) { return compare(mlir::arith::CmpIPredicate::sge, a, b); }
+  Value equal(Value a, Value b) { return compare(mlir::arith::CmpIPredicate::eq, a, b); }
+  Value both(Value a, Value b);
+  Value either(Value a, Value b);
+  Value select(Value condition, Value a, Value b);
+  Value widen(Value i32); ///< to i64, with its sign
+
+  // f32, and rows of it.
+  Value f32(double value);
+  Value rows(double value); ///< the same in both rows
+  Value addF(Value a, Value b);
+  Value subF(Value a, Value b);
+  Value mulF(Value a, Value b);
+  Value maxF(Value a, Value b); ///< a NaN loses
+  Value negF(Value a);
+  Value compareF(mlir::arith::CmpFPredicate predicate, Value a, Value b);
+  Value approx(ApproxKind kind, Value rows);
+  Value rowReduce(ReduceKind kind, Value fragment);
+  Value quadReduce(ReduceKind kind, Value rows);
+  Value rowNumbers();
+
+  // Warps; i32.
+  Value lane();
+  Value cta();
+  Value ctas();
+  Value warpReduce(ReduceKind kind, Value value);
+  Value warpScan(Value value);
+  Value shuffle(Value value, Value lane);
+
+  /// Brings two operands to one shape.
+  void unify(Value &a, Value &b);
+
+  // Control.
+  void ifThen(Value condition, llvm::function_ref<void()> body);
+  Values ifThenElse(Value condition, mlir::TypeRange types, llvm::function_ref<Values()> yes,
+                    llvm::function_ref<Values()> no);
+  /// While `condition(carried)`: carried = body(carried). Returns the last ones.
+  Values whileLoop(mlir::ValueRange init, llvm::function_ref<Value(mlir::ValueRange)> condition,
+                   llvm::function_ref<Values(mlir::ValueRange)> body);
+  /// As whileLoop, where the head computes values for the body: `head` gives the condition first,
+  /// then those values; the body gets (carried..., values...). Returns the last carried ones.
+  Values whileLoopWithHead(mlir::ValueRange init,
+                           llvm::function_ref<std::pair<Value, Values>(mlir::ValueRange)> head,
+                           llvm::function_ref<Values(mlir::ValueRange)> body);
+  /// For i = first; i >= last; --i, with carried values.
+  Values countDown(Value first, Value last, mlir::ValueRange init,
+                   llvm::function_ref<Values(Value, mlir::ValueRange)> body);
+  /// One thread of each warpgroup.
+  void singleThread(llvm::function_ref<void()> body);
+
+  mlir::VectorType rowsType(mlir::Type element) { return mlir::VectorType::get({2}, element); }
+};
+
+} // namespace pagefold::hopper
+
+#endif // PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_HOPPERBUILDER_H

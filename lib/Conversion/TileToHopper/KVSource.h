@@ -1,0 +1,58 @@
+//===- KVSource.h - how the producer finds keys and values ------*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A KV tile comes as one box (dense keys), or as one box for each page and panel, spread over the
+// lanes of the producer's warp. A page's number is read one tile ahead of its use: the table's
+// latency would otherwise stand before every tile.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_KVSOURCE_H
+#define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_KVSOURCE_H
+
+#include "Requests.h"
+
+namespace pagefold::hopper {
+
+class KVSource {
+public:
+  static std::unique_ptr<KVSource> create(SpaceKernel &kernel, const PipelinedSpace &space);
+  virtual ~KVSource() = default;
+
+  /// Values that a tile's copies need and that take time to read; one list for K and V.
+  virtual Values lookUp(const Request &request, mlir::Value tile) = 0;
+  /// Acquires the turn's stage and starts the copies. All lanes call these.
+  void bringKeys(mlir::Value ring, mlir::Value turn, const Request &request, mlir::Value kvHead,
+                 mlir::Value tile, mlir::ValueRange found);
+  void bringValues(mlir::Value ring, mlir::Value turn, const Request &request, mlir::Value kvHead,
+                   mlir::Value tile, mlir::ValueRange found);
+
+protected:
+  /// K or V as the copies see them.
+  struct Side {
+    mlir::Value buffer, map;
+    int64_t dim;
+    bool panelsInMap; ///< the map has a dimension of panels: the head dimension is whole panels
+  };
+  KVSource(SpaceKernel &kernel, const PipelinedSpace &space);
+  virtual void copy(const Side &side, mlir::Value ring, mlir::Value turn, const Request &request,
+                    mlir::Value kvHead, mlir::Value tile, mlir::ValueRange found) = 0;
+
+  SpaceKernel &kernel;
+  HopperBuilder &b;
+  const PipelinedSpace &space;
+  mlir::Value lane, isFirst;
+  Side keys, values;
+};
+
+/// Panels of a head dimension, and whether it is whole panels.
+int64_t panelsOf(int64_t dim);
+bool isWholePanels(int64_t dim);
+
+} // namespace pagefold::hopper
+
+#endif // PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_KVSOURCE_H

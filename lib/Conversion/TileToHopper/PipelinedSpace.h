@@ -1,0 +1,96 @@
+//===- PipelinedSpace.h - a space as the pipelined schedule sees it -*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is known of a space before any code of its kernel is built: its ops, its numbers, and what
+// lies where in shared memory. Producer and consumers are built from the same one, so that they
+// agree on the tiles, their order and what travels with them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_PIPELINEDSPACE_H
+#define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_PIPELINEDSPACE_H
+
+#include "SpaceKernel.h"
+#include "pagefold/Analysis/TileVisits.h"
+
+namespace pagefold::hopper {
+
+/// The words that travel with a query tile from the producer to the consumers.
+struct TileNote {
+  enum Word : int64_t {
+    FirstRow,   ///< of the request, packed rows; -1 ends the consumers
+    Head,       ///< query head; KV head where a group's heads are packed into rows
+    Request,    ///<
+    FirstToken, ///< of the request
+    QLen,       ///<
+    KVLen,      ///<
+    NewestTile, ///< the first KV tile that is visited
+    Split,      ///< number of the part of the KV dimension
+    FirstRange, ///< begin and end of each range of KV tiles that follow, newest first
+    Words = 16
+  };
+};
+
+struct PipelinedSpace {
+  /// Requires a space that `isPipelined` accepts.
+  PipelinedSpace(tile::SpaceOp space);
+
+  // Level 2: buffers of the function, regions of the space.
+  mlir::Value query, output, lse, sinks; ///< the last two may be null
+  mlir::Value rows;                      ///< row offsets of the requests
+  tile::PagedOp paged;                   ///< one of these two
+  tile::DenseOp dense;
+  llvm::SmallVector<mlir::Value> ropeTables; ///< they bound positions
+  mlir::Region *score, *epilogue;            ///< null: nothing to do
+  double scale;
+  MaskSets maskSets;
+  llvm::SmallVector<mlir::Value> maskSymbols, maskRowValues;
+
+  // Numbers.
+  int64_t qTile, kvTile, kDim, vDim, group, kvHeads;
+  int64_t pageSize; ///< 0: dense
+  int64_t stages = 2, warpgroups = 2;
+  bool packed; ///< a group's heads are rows of one tile
+  mlir::Type element;
+  TileBounds bounds;
+  /// The ranges of a visit list as the kernel walks it, newest first: whether each is masked.
+  llvm::SmallVector<bool> rangeIsMasked;
+  /// More ranges than the kernel has loops for, or tests: one masked range from first to last.
+  bool hull = false;
+
+  int64_t heads() const { return kvHeads * group; }
+  /// What a tile's `Head` counts.
+  int64_t tileHeads() const { return packed ? kvHeads : heads(); }
+  int64_t rowsPerQuery() const { return packed ? group : 1; }
+  /// Query rows of a tile.
+  int64_t queriesPerTile() const { return qTile / rowsPerQuery(); }
+  int64_t warpgroupRows() const { return qTile / warpgroups; }
+  /// Q stays in registers where they suffice: it saves reading it again for every KV tile.
+  bool queryInRegisters() const { return kDim <= 128; }
+  /// Rows of K and V that one TMA box brings; 0: they are gathered.
+  int64_t boxRows() const;
+
+  // Types of level 3.
+  RingType queryRing() const;
+  RingType keyRing() const;
+  RingType valueRing() const;
+  SharedType outputTiles() const;
+  FragmentType scoreFragment() const;
+  FragmentType outputFragment() const;
+};
+
+/// Whether the pipelined schedule takes this space; else why not, for a remark.
+bool isPipelined(tile::SpaceOp space, std::string &reason);
+
+/// Where the allocations of a kernel are.
+struct SharedAllocations {
+  mlir::Value query, keys, values, output; ///< output: null where there is no room for it
+};
+
+} // namespace pagefold::hopper
+
+#endif // PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_PIPELINEDSPACE_H

@@ -1,0 +1,22 @@
+//===- Producer.h - the warp that brings tiles to shared memory -*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_PRODUCER_H
+#define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_PRODUCER_H
+
+#include "PipelinedSpace.h"
+
+namespace pagefold::hopper {
+
+/// Fills the producer's role: for each query tile of this CTA its note, its queries, and the KV
+/// tiles of its visit list from the newest to the oldest, K one tile ahead of V.
+void emitProducer(SpaceKernel &kernel, const PipelinedSpace &space,
+                  const SharedAllocations &shared, bool sections, mlir::Value warp);
+
+} // namespace pagefold::hopper
+
+#endif // PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_PRODUCER_H

@@ -1,0 +1,181 @@
+//===- SpaceKernel.cpp - one kernel of level 3 and its parameters ---------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SpaceKernel.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "pagefold/Dialect/Hopper/IR/SharedMemoryMap.h"
+#include "pagefold/Target/Hopper/Chip.h"
+
+using namespace mlir;
+using namespace pagefold;
+using namespace pagefold::hopper;
+
+SpaceKernel::SpaceKernel(gpu::GPUModuleOp module, func::FuncOp function, StringRef name,
+                         WorkspaceLayout &layout, Location loc)
+    : function(function), layout(layout), b(loc, function.getContext()) {
+  b.setInsertionPointToEnd(module.getBody());
+  kernel = KernelOp::create(b, b.getStringAttr(name), TypeAttr::get(b.getFunctionType({}, {})),
+                            ArrayAttr(), ArrayAttr());
+  Block *block = &kernel.getBody().emplaceBlock();
+  b.setInsertionPointToStart(block);
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+NamedAttrList SpaceKernel::recipe(StringRef kind) {
+  NamedAttrList list;
+  list.set("kind", b.getStringAttr(kind));
+  return list;
+}
+
+void SpaceKernel::set(NamedAttrList &list, StringRef key, int64_t value) {
+  list.set(key, b.getI64IntegerAttr(value));
+}
+
+/// One parameter for each recipe.
+Value SpaceKernel::parameter(Type type, NamedAttrList list) {
+  Attribute attr = list.getDictionary(b.getContext());
+  Block &block = kernel.getBody().front();
+  auto known = llvm::find(recipes, attr);
+  if (known != recipes.end())
+    return block.getArgument(known - recipes.begin());
+  recipes.push_back(attr);
+  return block.addArgument(type, b.getLoc());
+}
+
+/// The function's argument from which a buffer has its run-time extents: itself, or the one whose
+/// extent sized its place in the workspace.
+unsigned SpaceKernel::argumentOf(Value buffer) {
+  if (auto argument = dyn_cast<BlockArgument>(buffer))
+    return argument.getArgNumber();
+  auto place = buffer.getDefiningOp<tile::WorkspaceOp>();
+  auto dim = place.getDims().front().getDefiningOp<memref::DimOp>();
+  return cast<BlockArgument>(dim.getSource()).getArgNumber();
+}
+
+bool SpaceKernel::isPlain(Value buffer) {
+  if (isa<BlockArgument>(buffer))
+    return true;
+  auto place = buffer.getDefiningOp<tile::WorkspaceOp>();
+  if (!place || place.getDims().size() != 1)
+    return false;
+  auto dim = place.getDims().front().getDefiningOp<memref::DimOp>();
+  return dim && isa<BlockArgument>(dim.getSource()) && isConstantIntValue(dim.getDimension(), 0);
+}
+
+Value SpaceKernel::pointer(Value buffer) {
+  auto type = PointerType::get(b.getContext(), cast<MemRefType>(buffer.getType()).getElementType());
+  if (auto place = buffer.getDefiningOp<tile::WorkspaceOp>()) {
+    NamedAttrList list = recipe("workspace");
+    set(list, "offset", layout.offsetOf(buffer, place.getBytes()));
+    return parameter(type, list);
+  }
+  NamedAttrList list = recipe("pointer");
+  set(list, "arg", argumentOf(buffer));
+  return parameter(type, list);
+}
+
+Value SpaceKernel::extent(Value buffer, int64_t dim, int64_t add) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (!type.isDynamicDim(dim))
+    return b.i32(type.getDimSize(dim) + add);
+  NamedAttrList list = recipe("extent");
+  set(list, "arg", argumentOf(buffer));
+  set(list, "dim", dim);
+  if (add)
+    set(list, "add", add);
+  return parameter(b.getI32Type(), list);
+}
+
+Value SpaceKernel::stride(Value buffer, int64_t dim) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  auto type = cast<MemRefType>(buffer.getType());
+  bool strided = succeeded(type.getStridesAndOffset(strides, offset));
+  assert(strided && "level 2 has strided buffers only");
+  (void)strided;
+  if (!ShapedType::isDynamic(strides[dim]))
+    return b.i64(strides[dim]);
+  NamedAttrList list = recipe("stride");
+  set(list, "arg", argumentOf(buffer));
+  set(list, "dim", dim);
+  return parameter(b.getI64Type(), list);
+}
+
+Value SpaceKernel::map(Value buffer, ArrayRef<int64_t> box, ArrayRef<MapDim> dims) {
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  (void)type.getStridesAndOffset(strides, offset);
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  NamedAttrList list = recipe("map");
+  set(list, "arg", argumentOf(buffer));
+  if (auto place = buffer.getDefiningOp<tile::WorkspaceOp>())
+    set(list, "workspace", layout.offsetOf(buffer, place.getBytes()));
+  list.set("element", b.getStringAttr(type.getElementType().isBF16() ? "bf16" : "f16"));
+  list.set("box", b.getI64ArrayAttr(box));
+  SmallVector<Attribute> entries;
+  for (auto [number, dim] : llvm::enumerate(dims)) {
+    NamedAttrList entry;
+    if (dim.extent)
+      set(entry, "extent", dim.extent);
+    else if (!type.isDynamicDim(dim.of))
+      set(entry, "extent", type.getDimSize(dim.of));
+    else
+      set(entry, "extent_of", dim.of);
+    if (number > 0 && dim.strideBytes)
+      set(entry, "stride", dim.strideBytes);
+    else if (number > 0 && !ShapedType::isDynamic(strides[dim.of]))
+      set(entry, "stride", strides[dim.of] * bytes);
+    else if (number > 0)
+      set(entry, "stride_of", dim.of);
+    entries.push_back(entry.getDictionary(b.getContext()));
+  }
+  list.set("dims", b.getArrayAttr(entries));
+  return parameter(TensorMapType::get(b.getContext(), box, type.getElementType()), list);
+}
+
+Value SpaceKernel::scalar(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    NamedAttrList list = recipe("scalar");
+    set(list, "arg", argument.getArgNumber());
+    return parameter(value.getType(), list);
+  }
+  return b.clone(*value.getDefiningOp())->getResult(0);
+}
+
+Value SpaceKernel::workspace(Type element, int64_t bytes) {
+  NamedAttrList list = recipe("workspace");
+  set(list, "offset", layout.allocate(bytes));
+  return parameter(PointerType::get(b.getContext(), element), list);
+}
+
+Value SpaceKernel::counter() { return workspace(b.getI32Type(), 4); }
+
+Value SpaceKernel::errorWord() {
+  return parameter(PointerType::get(b.getContext(), b.getI64Type()), recipe("error_word"));
+}
+
+//===----------------------------------------------------------------------===//
+// The end
+//===----------------------------------------------------------------------===//
+
+NamedAttrList SpaceKernel::finish() {
+  kernel.setFunctionType(
+      b.getFunctionType(TypeRange(kernel.getBody().front().getArgumentTypes()), {}));
+  NamedAttrList entry;
+  entry.set("symbol", kernel.getSymNameAttr());
+  RolesOp roles = *kernel.getBody().front().getOps<RolesOp>().begin();
+  set(entry, "threads", roles.threads());
+  set(entry, "shared", SharedMemoryMap(kernel).bytes());
+  set(entry, "ctas_per_sm", 1);
+  entry.set("params", b.getArrayAttr(recipes));
+  return entry;
+}

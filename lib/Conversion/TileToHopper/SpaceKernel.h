@@ -1,0 +1,80 @@
+//===- SpaceKernel.h - one kernel of level 3 and its parameters -*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Values of the level-2 function are found again inside a kernel as its parameters: a buffer gives
+// its address, extents and strides, each only when asked for, or a tensor map; a scalar its value.
+// Beside each parameter stands its recipe, from which the runtime computes it at a launch
+// (docs/artifact.md).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_SPACEKERNEL_H
+#define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_SPACEKERNEL_H
+
+#include "../TileToHost/Kernel.h"
+#include "HopperBuilder.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace pagefold::hopper {
+
+/// One dimension of a tensor map over a buffer.
+struct MapDim {
+  int64_t extent = 0;      ///< elements; 0: that of the buffer's dimension `of`
+  int64_t strideBytes = 0; ///< 0: the stride of the buffer's dimension `of`
+  int64_t of = 0;
+  static MapDim whole(int64_t dim) { return {0, 0, dim}; }
+  static MapDim fixed(int64_t extent, int64_t strideBytes) { return {extent, strideBytes, 0}; }
+  /// The innermost: elements of a row of the buffer's last dimension, or of one panel of it.
+  static MapDim inner(int64_t extent) { return {extent, 0, 0}; }
+};
+
+class SpaceKernel {
+public:
+  /// Starts a kernel named `name` at the end of `module`. `layout` gives the function's workspace
+  /// its places.
+  SpaceKernel(mlir::gpu::GPUModuleOp module, mlir::func::FuncOp function, llvm::StringRef name,
+              WorkspaceLayout &layout, mlir::Location loc);
+
+  HopperBuilder &builder() { return b; }
+  mlir::func::FuncOp getFunction() { return function; }
+  WorkspaceLayout &workspaceLayout() { return layout; }
+
+  // Buffers of the level-2 function.
+  mlir::Value pointer(mlir::Value buffer);
+  mlir::Value extent(mlir::Value buffer, int64_t dim, int64_t add = 0); ///< i32
+  mlir::Value stride(mlir::Value buffer, int64_t dim);                  ///< i64, elements
+  mlir::Value map(mlir::Value buffer, llvm::ArrayRef<int64_t> box, llvm::ArrayRef<MapDim> dims);
+  /// Whether the buffer is an argument or a place in the workspace: what the above accept.
+  static bool isPlain(mlir::Value buffer);
+  /// A scalar of the level-2 function: an argument, or a constant.
+  mlir::Value scalar(mlir::Value value);
+
+  /// An i32 counter of the workspace, zero before the first launch.
+  mlir::Value counter();
+  mlir::Value errorWord();
+  /// Memory of the workspace that belongs to this kernel.
+  mlir::Value workspace(mlir::Type element, int64_t bytes);
+
+  /// Ends the kernel: writes its signature. Returns its entry in the plan without `op`.
+  mlir::NamedAttrList finish();
+
+private:
+  mlir::Value parameter(mlir::Type type, mlir::NamedAttrList recipe);
+  mlir::NamedAttrList recipe(llvm::StringRef kind);
+  void set(mlir::NamedAttrList &list, llvm::StringRef key, int64_t value);
+  unsigned argumentOf(mlir::Value buffer);
+
+  mlir::func::FuncOp function;
+  WorkspaceLayout &layout;
+  HopperBuilder b;
+  KernelOp kernel;
+  llvm::SmallVector<mlir::Attribute> recipes;
+};
+
+} // namespace pagefold::hopper
+
+#endif // PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_SPACEKERNEL_H

@@ -1,0 +1,99 @@
+//===- TileToHopper.cpp - level 2 to level 3 on the GPU -------------------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PipelinedKernel.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "pagefold/Conversion/Passes.h"
+#include "pagefold/Conversion/SimtKernels.h"
+
+namespace pagefold {
+#define GEN_PASS_DEF_TILETOHOPPER
+#include "pagefold/Conversion/Passes.h.inc"
+} // namespace pagefold
+
+using namespace mlir;
+using namespace pagefold;
+using namespace pagefold::hopper;
+
+namespace {
+
+/// Lowers one function and writes its plan.
+class FunctionLowering {
+public:
+  FunctionLowering(func::FuncOp function, gpu::GPUModuleOp module, bool sections, bool counters)
+      : function(function), module(module),
+        layout(function->getAttrOfType<attn::BoundsAttr>("attn.bounds")), sections(sections),
+        counters(counters) {}
+  LogicalResult run();
+
+private:
+  LogicalResult lower(Operation *op);
+  DictionaryAttr lowerSpace(tile::SpaceOp space, StringRef symbol);
+
+  func::FuncOp function;
+  gpu::GPUModuleOp module;
+  WorkspaceLayout layout;
+  bool sections, counters;
+  SmallVector<Attribute> kernels;
+};
+
+DictionaryAttr FunctionLowering::lowerSpace(tile::SpaceOp space, StringRef symbol) {
+  SpaceKernel kernel(module, function, symbol, layout, space.getLoc());
+  emitPipelinedKernel(kernel, PipelinedSpace(space), sections);
+  NamedAttrList entry = kernel.finish();
+  entry.set("op", StringAttr::get(function.getContext(), space->getName().getStringRef()));
+  return entry.getDictionary(function.getContext());
+}
+
+/// Spaces that the pipeline takes become kernels of rings and roles, all other work kernels of one
+/// thread a worker.
+LogicalResult FunctionLowering::lower(Operation *op) {
+  std::string symbol = (function.getName() + "_k" + Twine(kernels.size())).str();
+  auto space = dyn_cast<tile::SpaceOp>(op);
+  FailureOr<DictionaryAttr> entry;
+  std::string reason;
+  if (space && isPipelined(space, reason))
+    entry = lowerSpace(space, symbol);
+  else if (isSimtWork(op))
+    entry = emitSimtKernel(op, symbol, {function, module, layout, counters});
+  else if (isa<tile::BatchOp, tile::WorkspaceOp, func::ReturnOp>(op) || isMemoryEffectFree(op))
+    return success(); // found by the kernels that use it
+  else
+    return op->emitOpError("has no lowering to the GPU");
+  if (failed(entry))
+    return failure();
+  kernels.push_back(*entry);
+  return success();
+}
+
+LogicalResult FunctionLowering::run() {
+  if (failed(checkSources(function)))
+    return failure();
+  for (Operation &op : function.front())
+    if (failed(lower(&op)))
+      return failure();
+  replaceByPlan(function, layout,
+                {kernels, /*scratch=*/0, /*zeroed=*/layout.size(), counters}); // tickets start at 0
+  return success();
+}
+
+struct TileToHopper : pagefold::impl::TileToHopperBase<TileToHopper> {
+  using Base::Base;
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> functions = launchedFunctions(getOperation());
+    if (functions.empty())
+      return;
+    OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
+    auto kernels = gpu::GPUModuleOp::create(builder, getOperation().getLoc(), "kernels");
+    for (func::FuncOp function : functions)
+      if (failed(FunctionLowering(function, kernels, sections, counters).run()))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
