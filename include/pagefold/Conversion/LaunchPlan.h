@@ -46,7 +46,8 @@ private:
 struct LaunchSummary {
   llvm::ArrayRef<mlir::Attribute> kernels; ///< an entry each, in order
   int64_t scratch = 0;                     ///< bytes of a worker (host)
-  int64_t zeroed = WorkspaceLayout::kHead; ///< bytes at the workspace's start that a fresh one zeroes
+  int64_t zeroed =
+      WorkspaceLayout::kHead; ///< bytes at the workspace's start that a fresh one zeroes
   bool counters = false;
 };
 

@@ -106,6 +106,8 @@ def TileToHopper : Pass<"tile-to-hopper", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect", "::mlir::gpu::GPUDialect", "::pagefold::hopper::HopperDialect",
                            "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
 def TileToSimt : Pass<"tile-to-simt", "::mlir::ModuleOp"> {
   let summary = "From tiles to kernels of one thread a worker on the GPU (level 2 to level 3, the general form)";
   let description = [{

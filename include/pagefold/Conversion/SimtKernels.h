@@ -15,9 +15,9 @@ namespace pagefold {
 
 /// Where the simt kernels of one function go.
 struct SimtModule {
-  mlir::func::FuncOp function;     ///< the level-2 function
-  mlir::gpu::GPUModuleOp kernels;  ///< receives the kernels
-  WorkspaceLayout &layout;         ///< of all kernels of the function
+  mlir::func::FuncOp function;    ///< the level-2 function
+  mlir::gpu::GPUModuleOp kernels; ///< receives the kernels
+  WorkspaceLayout &layout;        ///< of all kernels of the function
   bool counters = false;
 };
 

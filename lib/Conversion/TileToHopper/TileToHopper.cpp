@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "PipelinedKernel.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "pagefold/Conversion/Passes.h"
 #include "pagefold/Conversion/SimtKernels.h"
 
@@ -77,8 +77,9 @@ LogicalResult FunctionLowering::run() {
   for (Operation &op : function.front())
     if (failed(lower(&op)))
       return failure();
-  replaceByPlan(function, layout,
-                {kernels, /*scratch=*/0, /*zeroed=*/layout.size(), counters}); // tickets start at 0
+  replaceByPlan(
+      function, layout,
+      {.kernels = kernels, .zeroed = layout.size(), .counters = counters}); // tickets are 0
   return success();
 }
 

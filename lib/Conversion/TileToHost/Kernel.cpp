@@ -36,9 +36,7 @@ Kernel::Kernel(func::FuncOp function, OpBuilder::InsertPoint place, StringRef na
   b.setInsertionPointAfter(prologueEnd);
 }
 
-Value Kernel::parameter(unsigned i) {
-  return kernel.getArgument(outer.getNumArguments() + 1 + i);
-}
+Value Kernel::parameter(unsigned i) { return kernel.getArgument(outer.getNumArguments() + 1 + i); }
 
 StringAttr Kernel::finish() {
   if (prologueEnd->use_empty())

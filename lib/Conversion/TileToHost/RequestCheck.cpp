@@ -55,8 +55,7 @@ void RequestCheck::checkLength(Value kvLen, Finding &finding) {
   }
 }
 
-void RequestCheck::checkColumns(tile::PagedOp paged, Value request, Value kvLen,
-                                Finding &finding) {
+void RequestCheck::checkColumns(tile::PagedOp paged, Value request, Value kvLen, Finding &finding) {
   Value keys = b.mul(tableColumns(paged, request), op.getKv().getType().getPageSize());
   note(finding, b.compare(Predicate::sgt, kvLen, keys), Reason::TableWidth, kvLen, keys);
 }
@@ -81,8 +80,8 @@ Request RequestCheck::readExtents(Value number, Finding &finding) {
   Value outside = arith::OrIOp::create(b, b.compare(Predicate::slt, begin, zero),
                                        b.compare(Predicate::sgt, end, tokens));
   Value badRows = arith::OrIOp::create(b, outside, b.compare(Predicate::slt, qLen, zero));
-  note(finding, badRows, Reason::Rows,
-       b.select(b.compare(Predicate::slt, begin, zero), begin, end), tokens);
+  note(finding, badRows, Reason::Rows, b.select(b.compare(Predicate::slt, begin, zero), begin, end),
+       tokens);
   note(finding, b.compare(Predicate::sgt, qLen, b.index(bounds.getQLen())), Reason::QueryLength,
        qLen, b.index(bounds.getQLen()));
   Value kvLen = kvLength(kernel, op.getKv(), number);

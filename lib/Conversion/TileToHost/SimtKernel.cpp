@@ -67,10 +67,11 @@ Request SimtKernel::withPagesChecked(Value batch, const Request &request) {
 
 void SimtKernel::ifPageExists(const Request &request, Value page, Value pages,
                               llvm::function_ref<void()> body) {
-  b.ifThenElse(isOutsidePool(b, page, pages),
-               [&] {
-                 Value reason = b.index(static_cast<int64_t>(Reason::PageId));
-                 report(request.number, {reason, page, pages});
-               },
-               body);
+  b.ifThenElse(
+      isOutsidePool(b, page, pages),
+      [&] {
+        Value reason = b.index(static_cast<int64_t>(Reason::PageId));
+        report(request.number, {reason, page, pages});
+      },
+      body);
 }

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Parameters: (arguments..., workspace, error word). A thread's first ticket is its number in the
-// grid, the next is as many further as the grid has threads: any grid does all the work. There is no
-// batch kernel, whose launch would cost more than the checks do: every kernel checks the requests
-// that it passes.
+// grid, the next is as many further as the grid has threads: any grid does all the work. There is
+// no batch kernel, whose launch would cost more than the checks do: every kernel checks the
+// requests that it passes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -65,11 +65,13 @@ LogicalResult FunctionLowering::addKernel(Operation *op, StringRef workers,
 
 LogicalResult FunctionLowering::lower(Operation *op) {
   if (auto batch = dyn_cast<tile::BatchOp>(op))
-    return addKernel(op, "one", [&](HostKernel &kernel) { return emitBatch(kernel, batch), success(); });
+    return addKernel(op, "one",
+                     [&](HostKernel &kernel) { return emitBatch(kernel, batch), success(); });
   // An elementwise op that fused into nothing is small, or should have been fused: one worker.
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
-    return addKernel(op, "one",
-                     [&](HostKernel &kernel) { return cloneElementwise(kernel, generic), success(); });
+    return addKernel(op, "one", [&](HostKernel &kernel) {
+      return cloneElementwise(kernel, generic), success();
+    });
   if (isWork(op))
     return addKernel(op, "all", [&](HostKernel &kernel) { return emitWork(kernel, op); });
   // Everything else is found by the kernels that use it.
@@ -84,7 +86,7 @@ LogicalResult FunctionLowering::run() {
   for (Operation &op : function.front())
     if (failed(lower(&op)))
       return failure();
-  replaceByPlan(function, layout, {kernels, scratch, counters});
+  replaceByPlan(function, layout, {.kernels = kernels, .scratch = scratch, .counters = counters});
   return success();
 }
 

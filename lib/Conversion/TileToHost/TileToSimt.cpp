@@ -41,8 +41,7 @@ static int64_t maxTickets(Operation *op, attn::BoundsAttr bounds) {
     return tokens * headsOf(merge.getOutput());
   if (auto space = dyn_cast<tile::SpaceOp>(op)) {
     tile::ScheduleAttr schedule = *space.getSchedule();
-    int64_t tiles =
-        tokens * int64_t(space.getGroup()) / schedule.getQTile() + bounds.getBatch();
+    int64_t tiles = tokens * int64_t(space.getGroup()) / schedule.getQTile() + bounds.getBatch();
     return tiles * space.getKv().getType().getHeads() * schedule.getSplits();
   }
   return 0;
@@ -117,7 +116,7 @@ struct TileToSimt : pagefold::impl::TileToSimtBase<TileToSimt> {
         return op.emitOpError("has no lowering to the GPU");
       }
     }
-    replaceByPlan(function, layout, {entries, /*scratch=*/0, counters});
+    replaceByPlan(function, layout, {.kernels = entries, .counters = counters});
     return success();
   }
 };

@@ -7,8 +7,8 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "pagefold/Target/Host/Frame.h"
 #include "pagefold/Target/Hopper/Passes.h"
+#include "pagefold/Target/Host/Frame.h"
 
 namespace pagefold::hopper {
 #define GEN_PASS_DEF_SIMTFRAMEENTRY
@@ -74,8 +74,7 @@ struct SimtFrameEntry : pagefold::hopper::impl::SimtFrameEntryBase<SimtFrameEntr
   void runOnOperation() override {
     SmallVector<LLVM::LLVMFuncOp> bodies;
     for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
-      if (!function.isExternal() &&
-          !function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
+      if (!function.isExternal() && !function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
         bodies.push_back(function);
     for (LLVM::LLVMFuncOp body : bodies)
       addEntry(body);

@@ -8,7 +8,6 @@
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
-#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
@@ -29,12 +28,28 @@ using namespace mlir;
 
 namespace {
 
+/// A number of threads or CTAs along x, the one dimension of our grids: a special register of 32
+/// bits.
+template <typename From, typename To> struct NumberLowering : OpConversionPattern<From> {
+  using OpConversionPattern<From>::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(From op, typename From::Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (op.getDimension() != gpu::Dimension::x)
+      return rewriter.notifyMatchFailure(op, "expects dimension x");
+    Value number = To::create(rewriter, op.getLoc(), rewriter.getI32Type());
+    Type index = this->getTypeConverter()->convertType(op.getType());
+    rewriter.replaceOpWithNewOp<LLVM::ZExtOp>(op, index, number);
+    return success();
+  }
+};
+
 /// What is left of math after the polynomials, and is an instruction or a few of integer type.
 bool isInstruction(Operation *op) {
   return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp, math::CountLeadingZerosOp,
-             math::CountTrailingZerosOp, math::CtPopOp, math::FloorOp, math::FmaOp, math::IsFiniteOp,
-             math::IsInfOp, math::IsNaNOp, math::IsNormalOp, math::RoundEvenOp, math::RoundOp,
-             math::RsqrtOp, math::SqrtOp, math::TruncOp>(op);
+             math::CountTrailingZerosOp, math::CtPopOp, math::FloorOp, math::FmaOp,
+             math::IsFiniteOp, math::IsInfOp, math::IsNaNOp, math::IsNormalOp, math::RoundEvenOp,
+             math::RoundOp, math::RsqrtOp, math::SqrtOp, math::TruncOp>(op);
 }
 
 LogicalResult checkMath(func::FuncOp function) {
@@ -66,7 +81,10 @@ struct SimtToNVVM : pagefold::hopper::impl::SimtToNVVMBase<SimtToNVVM> {
     populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false);
     populateFuncToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
-    populateGpuToNVVMConversionPatterns(converter, patterns);
+    // Upstream's whole set would also call CUDA's math library.
+    patterns.add<NumberLowering<gpu::ThreadIdOp, NVVM::ThreadIdXOp>,
+                 NumberLowering<gpu::BlockIdOp, NVVM::BlockIdXOp>,
+                 NumberLowering<gpu::GridDimOp, NVVM::GridDimXOp>>(converter, &getContext());
     LLVMConversionTarget target(getContext());
     target.addLegalDialect<NVVM::NVVMDialect>();
     if (failed(applyFullConversion(functions, target, std::move(patterns))))
