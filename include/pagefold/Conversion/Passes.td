@@ -134,18 +134,22 @@ def TileToSimt : Pass<"tile-to-simt", "::mlir::ModuleOp"> {
 def HopperToNVVM : Pass<"hopper-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "From roles, rings and fragments to instructions (level 3 to level 4)";
   let description = [{
-    **Requires** a `gpu.module` of `hopper.kernel`s, with `arith`, `vector` and `scf` in them.
+    **Requires** a `gpu.module` of `hopper.kernel`s, with `arith`, `math`, `vector` and `scf` in them; what else it has stays.
 
     **Ensures** that each kernel is an `llvm.func` of the `llvm` and `nvvm` dialects, with the attribute `hopper.launch`: shared bytes,
     threads, and for each tensor map its box, element and swizzle.
 
     **Idea.** Roles become branches by the thread's number, structured control flow becomes blocks, and then each op
-    becomes its instructions, always the same. What upstream lacks (a left operand of wgmma in registers, predicated
+    becomes its instructions, always the same. Functions of `math` are sequences for the special function unit
+    (`lib/Conversion/HopperToNVVM/Math.cpp` has the table and the errors). What upstream lacks (a left operand of wgmma in registers, predicated
     arrivals, polls that end a basic block) is inline assembly.
 
     **Does not** move, merge or drop anything: the order of a kernel is its schedule. The one exception is asked for: `hopper.release`
     with `after` stands behind the instruction that computes the element it waits for.
   }];
+  let options = [Option<"pollLimit", "poll-limit", "int64_t", /*default=*/"0",
+                        "Polls of an mbarrier after which a wait prints where it stands and ends the kernel; "
+                        "0, the default: waits are endless and print nothing">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect",
                            "::mlir::cf::ControlFlowDialect", "::mlir::scf::SCFDialect"];
 }

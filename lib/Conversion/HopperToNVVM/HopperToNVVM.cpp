@@ -32,6 +32,8 @@ using namespace pagefold::hopper;
 namespace {
 
 struct HopperToNVVM : pagefold::impl::HopperToNVVMBase<HopperToNVVM> {
+  using HopperToNVVMBase::HopperToNVVMBase;
+
   void runOnOperation() override;
 
 private:
@@ -131,6 +133,8 @@ LogicalResult HopperToNVVM::lowerOps() {
 void HopperToNVVM::runOnOperation() {
   if (kernels().empty())
     return;
+  if (pollLimit > 0)
+    limitPolls(getOperation(), pollLimit);
   if (failed(lowerControlFlow()))
     return signalPassFailure();
   addSharedMemory();

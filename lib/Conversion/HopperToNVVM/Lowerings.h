@@ -15,6 +15,7 @@
 
 #include "Emitter.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace pagefold::hopper {
 
@@ -79,6 +80,18 @@ private:
   mlir::Value base, unit;
   int64_t panelStride;
 };
+
+/// What a wait polls: an mbarrier, until the phase is over that `turn` of the ring needs.
+struct Poll {
+  mlir::Value barrier, turn, phase;
+};
+
+/// For debugging: marks the waits of all kernels, and gives the module the function that they call
+/// after `limit` polls, which prints where the warp stands and ends the kernel.
+void limitPolls(mlir::gpu::GPUModuleOp module, int64_t limit);
+bool hasPollLimit(mlir::Operation *wait);
+/// The wait of a marked op, where `isNeeded` (an i32) is not 0.
+void waitWithLimit(Emitter &emitter, mlir::Operation *wait, const Poll &poll, mlir::Value isNeeded);
 
 /// hopper.roles and hopper.single_thread become scf.if.
 void lowerRoles(KernelOp kernel);

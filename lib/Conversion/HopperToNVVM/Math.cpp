@@ -4,16 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Not upstream's lowering of math: it makes libdevice calls, which stay unresolved without CUDA.
 // One row for each op that score and epilogue regions may hold. Denormals count as zeros, NaN and
 // infinities are as in C. Errors, in units of the last place (ulp) or absolute:
 //
-//   exp2   2 ulp            exp    2 + |x| ulp          log2   2^-22, or 2 ulp
-//   log    2^-22, or 3 ulp  sqrt   1 ulp                rsqrt  2 ulp
-//   tanh   2^-22            erf    2^-21                divf   2 ulp
-//   sin    2^-20, where |x| < 2^20; cos too
+//   exp2, rsqrt, divf   2 ulp
+//   exp                 2 + |x| ulp
+//   sqrt                1 ulp
+//   log2, log           2^-22 for results below 1, 3 ulp for others
+//   tanh                2^-21
+//   erf                 2^-20
+//   sin, cos            2^-20 where |x| < 2^20
 //
 //===----------------------------------------------------------------------===//
 

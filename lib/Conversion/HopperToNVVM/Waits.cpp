@@ -7,6 +7,7 @@
 
 #include "Lowerings.h"
 #include "pagefold/Target/Hopper/Chip.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace pagefold::hopper;
@@ -19,21 +20,23 @@ static std::string pollLoop(StringRef barrier, StringRef phase) {
       .str();
 }
 
-static void waitFor(Emitter &emitter, Value barrier, Value phase) {
+static void waitFor(Emitter &emitter, Operation *op, Value barrier, Value turn, Value phase) {
+  if (hasPollLimit(op))
+    return waitWithLimit(emitter, op, {barrier, turn, phase}, /*isNeeded=*/emitter.i32(1));
   emitter.assembly({}, "{ .reg .pred p; " + pollLoop("$0", "$1") + "}", "r,r,~{memory}",
                    {barrier, phase});
 }
 
 static void lowerAcquire(AcquireOp op, AcquireOp::Adaptor adaptor, Emitter &emitter) {
-  Value phase = emitter.phase(op.getRing().getType(), adaptor.getTurn());
+  Value turn = adaptor.getTurn(), phase = emitter.phase(op.getRing().getType(), turn);
   // A fresh barrier counts as having completed the phase before its first: parity 1.
-  waitFor(emitter, emitter.emptyBarrier(op.getRing(), adaptor.getTurn()),
+  waitFor(emitter, op, emitter.emptyBarrier(op.getRing(), turn), turn,
           emitter.bitXor(phase, emitter.i32(1)));
 }
 
 static void lowerWait(WaitOp op, WaitOp::Adaptor adaptor, Emitter &emitter) {
-  waitFor(emitter, emitter.fullBarrier(op.getRing(), adaptor.getTurn()),
-          emitter.phase(op.getRing().getType(), adaptor.getTurn()));
+  Value turn = adaptor.getTurn(), barrier = emitter.fullBarrier(op.getRing(), turn);
+  waitFor(emitter, op, barrier, turn, emitter.phase(op.getRing().getType(), turn));
 }
 
 //===----------------------------------------------------------------------===//
@@ -61,26 +64,46 @@ static std::string clearingStores(RingType type) {
   return text;
 }
 
+/// The row of the tile that is the thread's first.
+static Value ownRow(Emitter &emitter) {
+  Value thread = emitter.bitAnd(emitter.thread(), kWarpgroup - 1);
+  return emitter.shiftRight(thread, llvm::Log2_64(kUnitsPerRow));
+}
+
+/// Where the thread's unit of that row lies; zeros need no swizzle.
+static Value ownUnit(Emitter &emitter, RingType type, Value row) {
+  Value octet = emitter.shiftRight(row, llvm::Log2_64(kHopper.octetRows));
+  Value inOctet = emitter.bitAnd(row, kHopper.octetRows - 1);
+  Value unit = emitter.bitAnd(emitter.thread(), kUnitsPerRow - 1);
+  Value address = emitter.add(emitter.mul(octet, type.octetStride()),
+                              emitter.mul(inOctet, kHopper.swizzleBytes));
+  return emitter.add(address, emitter.mul(unit, kUnitBytes));
+}
+
+/// Whether a row is left to clear, as 0 or 1.
+static Value hasRows(Emitter &emitter, RingType type, Value from) {
+  return emitter.extend(LLVM::ICmpOp::create(emitter.builder, emitter.loc, LLVM::ICmpPredicate::slt,
+                                             from, emitter.i32(type.getRows())));
+}
+
 /// One block with inner branches: a branch in the IR would cost ptxas its uniform registers.
 static void lowerClearRows(ClearRowsOp op, ClearRowsOp::Adaptor adaptor, Emitter &emitter) {
   RingType type = op.getRing().getType();
-  Value thread = emitter.bitAnd(emitter.thread(), kWarpgroup - 1);
-  Value ownRow = emitter.shiftRight(thread, llvm::Log2_64(kUnitsPerRow));
-  Value octet = emitter.shiftRight(ownRow, llvm::Log2_64(kHopper.octetRows));
-  Value inOctet = emitter.bitAnd(ownRow, kHopper.octetRows - 1);
-  Value unit = emitter.bitAnd(thread, kUnitsPerRow - 1);
-  Value own = emitter.add(emitter.mul(octet, type.octetStride()),
-                          emitter.mul(inOctet, kHopper.swizzleBytes));
-  own = emitter.add(own, emitter.mul(unit, kUnitBytes)); // zeros need no swizzle
-  Value address = emitter.add(emitter.tileAddress(op.getRing(), adaptor.getTurn()), own);
+  Value turn = adaptor.getTurn(), from = adaptor.getRow(), row = ownRow(emitter);
+  Value address = emitter.add(emitter.tileAddress(op.getRing(), turn), ownUnit(emitter, type, row));
+  Value barrier = emitter.fullBarrier(op.getRing(), turn), phase = emitter.phase(type, turn);
+  std::string wait = pollLoop("$1", "$2");
+  if (hasPollLimit(op)) {
+    waitWithLimit(emitter, op, {barrier, turn, phase}, hasRows(emitter, type, from));
+    wait.clear();
+  }
   std::string text = "{ .reg .pred p; .reg .b32 r, z; setp.ge.s32 p, $0, " +
-                     std::to_string(type.getRows()) + "; @p bra NONE; " + pollLoop("$1", "$2") +
+                     std::to_string(type.getRows()) + "; @p bra NONE; " + wait +
                      "mov.b32 z, 0; max.s32 r, $0, 0; sub.s32 r, r, $4; " + clearingStores(type) +
                      "fence.proxy.async.shared::cta; bar.sync $5, " + std::to_string(kWarpgroup) +
                      "; NONE: }";
   emitter.assembly({}, text, "r,r,r,r,r,r,~{memory}",
-                   {adaptor.getRow(), emitter.fullBarrier(op.getRing(), adaptor.getTurn()),
-                    emitter.phase(type, adaptor.getTurn()), address, ownRow, adaptor.getBarrier()});
+                   {from, barrier, phase, address, row, adaptor.getBarrier()});
 }
 
 void pagefold::hopper::addWaitLowerings(const LoweringContext &context) {

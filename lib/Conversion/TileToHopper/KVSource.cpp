@@ -19,8 +19,7 @@ int64_t pagefold::hopper::panelsOf(int64_t dim) { return llvm::divideCeil(dim, k
 bool pagefold::hopper::isWholePanels(int64_t dim) { return dim % kPanel == 0; }
 
 KVSource::KVSource(SpaceKernel &kernel, const PipelinedSpace &space)
-    : kernel(kernel), b(kernel.builder()), space(space), lane(b.lane()),
-      isFirst(b.equal(lane, b.i32(0))) {}
+    : kernel(kernel), b(kernel.builder()), space(space), lane(b.lane()) {}
 
 void KVSource::bringKeys(Value ring, Value turn, const Request &request, Value kvHead, Value tile,
                          ValueRange found) {
@@ -47,6 +46,7 @@ public:
     keys = side(dense.getKey(), space.kDim);
     values = side(dense.getValue(), space.vDim);
   }
+  bool usesOneLane() const override { return true; }
   Values lookUp(const Request &, Value) override { return {}; }
 
 private:
@@ -69,17 +69,15 @@ private:
   void copy(const Side &side, Value ring, Value turn, const Request &request, Value kvHead,
             Value tile, ValueRange) override {
     Value row = b.add(request.keys, b.mul(tile, space.kvTile)), zero = b.i32(0);
-    b.ifThen(isFirst, [&] {
-      ExpectOp::create(b, ring, turn);
-      if (side.panelsInMap) {
-        FillOp::create(b, ring, turn, IntegerAttr(), Value(), side.map,
-                       ValueRange{zero, row, zero, kvHead}, b.getUnitAttr());
-        return;
-      }
-      for (int64_t panel = 0; panel < panelsOf(side.dim); ++panel)
-        FillOp::create(b, ring, turn, b.getI64IntegerAttr(panel), Value(), side.map,
-                       ValueRange{b.i32(panel * kPanel), row, kvHead}, b.getUnitAttr());
-    });
+    ExpectOp::create(b, ring, turn);
+    if (side.panelsInMap) {
+      FillOp::create(b, ring, turn, IntegerAttr(), Value(), side.map,
+                     ValueRange{zero, row, zero, kvHead}, b.getUnitAttr());
+      return;
+    }
+    for (int64_t panel = 0; panel < panelsOf(side.dim); ++panel)
+      FillOp::create(b, ring, turn, b.getI64IntegerAttr(panel), Value(), side.map,
+                     ValueRange{b.i32(panel * kPanel), row, kvHead}, b.getUnitAttr());
   }
 };
 
@@ -101,6 +99,8 @@ public:
     firstRow = b.mul(lane, boxRows);
     hasBox = b.less(lane, b.i32(boxes));
   }
+
+  bool usesOneLane() const override { return false; }
 
   Values lookUp(const Request &request, Value tile) override {
     tile::PagedOp paged = space.paged;
@@ -138,7 +138,7 @@ private:
 
   void copy(const Side &side, Value ring, Value turn, const Request &, Value kvHead, Value tile,
             ValueRange found) override {
-    b.ifThen(isFirst, [&] { ExpectOp::create(b, ring, turn); });
+    b.ifThen(b.equal(lane, b.i32(0)), [&] { ExpectOp::create(b, ring, turn); });
     SyncWarpOp::create(b);
     Value slot = page > boxRows
                      ? b.remainder(b.add(b.mul(tile, space.kvTile), firstRow), page)

@@ -25,7 +25,9 @@ public:
 
   /// Values that a tile's copies need and that take time to read; one list for K and V.
   virtual Values lookUp(const Request &request, mlir::Value tile) = 0;
-  /// Acquires the turn's stage and starts the copies. All lanes call these.
+  /// Whether one lane starts all copies, and alone calls what follows; else all lanes do.
+  virtual bool usesOneLane() const = 0;
+  /// Acquires the turn's stage and starts the copies.
   void bringKeys(mlir::Value ring, mlir::Value turn, const Request &request, mlir::Value kvHead,
                  mlir::Value tile, mlir::ValueRange found);
   void bringValues(mlir::Value ring, mlir::Value turn, const Request &request, mlir::Value kvHead,
@@ -45,7 +47,7 @@ protected:
   SpaceKernel &kernel;
   HopperBuilder &b;
   const PipelinedSpace &space;
-  mlir::Value lane, isFirst;
+  mlir::Value lane;
   Side keys, values;
 };
 

@@ -36,9 +36,13 @@ private:
   Value makeQueryMap();
   Visits visitsOf(const QueryTile &tile, Value firstRow);
   void bringQueries(const QueryTile &tile, Value firstRow, const Visits &visits, Value turn);
+  Value bringAll(const QueryTile &tile, Value firstRow, const Visits &visits, Value turn,
+                 Value queryTurn);
   Values bringTile(const QueryTile &tile, Value turn, Value queryTurn);
-  void onFirstLane(llvm::function_ref<void()> body) {
-    b.ifThen(b.equal(b.lane(), b.i32(0)), body);
+  Value isFirstLane() { return b.equal(b.lane(), b.i32(0)); }
+  /// On one lane, where not one alone is at work anyway.
+  void onOneLane(llvm::function_ref<void()> body) {
+    source->usesOneLane() ? body() : b.ifThen(isFirstLane(), body);
   }
 
   SpaceKernel &kernel;
@@ -97,7 +101,7 @@ void ProducerEmitter::bringQueries(const QueryTile &tile, Value firstRow, const 
   auto at = [&](Value column) {
     return space.packed ? Values{column, head, token} : Values{column, token, head};
   };
-  onFirstLane([&] {
+  onOneLane([&] {
     WriteNoteOp::create(b, shared.query, turn, note);
     ExpectOp::create(b, shared.query, turn);
     if (isWholePanels(space.kDim)) {
@@ -146,9 +150,9 @@ ProducerEmitter::Visits ProducerEmitter::visitsOf(const QueryTile &tile, Value f
 // A tile of queries
 //===----------------------------------------------------------------------===//
 
-Values ProducerEmitter::bringTile(const QueryTile &tile, Value turn, Value queryTurn) {
-  Value firstRow = b.mul(tile.block, space.queriesPerTile());
-  Visits visits = visitsOf(tile, firstRow);
+/// All copies of a query tile; returns the turn after it.
+Value ProducerEmitter::bringAll(const QueryTile &tile, Value firstRow, const Visits &visits,
+                                Value turn, Value queryTurn) {
   Value kvHead = space.packed ? tile.head : b.divide(tile.head, space.group);
   const Request &request = tile.request;
   Values found = source->lookUp(request, visits.newest);
@@ -163,23 +167,39 @@ Values ProducerEmitter::bringTile(const QueryTile &tile, Value turn, Value query
     Value first = b.add(end, -1);
     Values carried = state;
     carried.append(source->lookUp(request, first));
-    Values last =
-        b.countDown(first, begin, carried, [&](Value n, ValueRange now) {
-          ValueRange valuesFound = now.slice(2, lookUps), keysFound = now.drop_front(2 + lookUps);
-          Values next = source->lookUp(request, b.add(n, -1));
-          Value keyTurn = b.add(now[0], 1);
-          source->bringKeys(shared.keys, keyTurn, request, kvHead, n, keysFound);
-          source->bringValues(shared.values, now[0], request, kvHead, now[1], valuesFound);
-          Values results{keyTurn, n};
-          results.append(keysFound.begin(), keysFound.end());
-          results.append(next);
-          return results;
-        });
+    Values last = b.countDown(first, begin, carried, [&](Value n, ValueRange now) {
+      ValueRange valuesFound = now.slice(2, lookUps), keysFound = now.drop_front(2 + lookUps);
+      Values next = source->lookUp(request, b.add(n, -1));
+      Value keyTurn = b.add(now[0], 1);
+      source->bringKeys(shared.keys, keyTurn, request, kvHead, n, keysFound);
+      source->bringValues(shared.values, now[0], request, kvHead, now[1], valuesFound);
+      Values results{keyTurn, n};
+      results.append(keysFound.begin(), keysFound.end());
+      results.append(next);
+      return results;
+    });
     state.assign(last.begin(), last.begin() + 2 + lookUps);
   }
   source->bringValues(shared.values, state[0], request, kvHead, state[1],
                       ValueRange(state).drop_front(2));
-  return {b.add(state[0], 1), b.add(queryTurn, 1)};
+  return b.add(state[0], 1);
+}
+
+Values ProducerEmitter::bringTile(const QueryTile &tile, Value turn, Value queryTurn) {
+  Value firstRow = b.mul(tile.block, space.queriesPerTile());
+  Visits visits = visitsOf(tile, firstRow);
+  auto bring = [&] { return bringAll(tile, firstRow, visits, turn, queryTurn); };
+  Value next;
+  if (source->usesOneLane()) {
+    // No branch stands between a stage's release and the copy into it.
+    Values ofFirst = b.ifThenElse(
+        isFirstLane(), b.getI32Type(), [&] { return Values{bring()}; },
+        [&] { return Values{b.i32(0)}; });
+    next = b.shuffle(ofFirst[0], b.i32(0));
+  } else {
+    next = bring();
+  }
+  return {next, b.add(queryTurn, 1)};
 }
 
 void ProducerEmitter::emit() {
@@ -188,8 +208,8 @@ void ProducerEmitter::emit() {
       {zero, zero},
       [&](const QueryTile &tile, ValueRange turns) { return bringTile(tile, turns[0], turns[1]); },
       [&](ValueRange turns) {
-        AcquireOp::create(b, shared.query, turns[1]);
-        onFirstLane([&] {
+        b.ifThen(isFirstLane(), [&] {
+          AcquireOp::create(b, shared.query, turns[1]);
           WriteNoteOp::create(b, shared.query, turns[1], Values(TileNote::Words, b.i32(-1)));
           ArriveOp::create(b, shared.query, turns[1]);
         });

@@ -14,6 +14,8 @@ using namespace pagefold::hopper;
 
 /// Bytes of K and V that a section of heads may have: with the queries they stay in the L2.
 static constexpr int64_t kSectionBytes = 8 << 20;
+/// Tiles for each CTA that the tail has at least.
+static constexpr int64_t kTailTiles = 3;
 
 //===----------------------------------------------------------------------===//
 // Chunks of the batch
@@ -41,30 +43,91 @@ TileOrder::Chunk TileOrder::readChunk(Value number, Value base, bool report) {
 TileOrder::TileOrder(SpaceKernel &kernel, const PipelinedSpace &space, RequestReader &requests,
                      bool sections)
     : kernel(kernel), b(kernel.builder()), space(space), requests(requests), sections(sections),
-      counter(kernel.counter()), ctas(b.ctas()) {}
+      counter(kernel.counter()), ctas(b.ctas()) {
+  longestFirst = llvm::any_of(space.bounds.any, [](const KeyInterval &interval) {
+    return !interval.upper.empty();
+  });
+}
 
 //===----------------------------------------------------------------------===//
 // From a number to a tile
 //===----------------------------------------------------------------------===//
 
+/// Heads of a section. Where all tiles are equally long: one head after another.
+Value TileOrder::sectionWidth(Value kvLen) {
+  if (!longestFirst)
+    return b.i32(1);
+  int64_t rowBytes = (space.kDim + space.vDim) * space.element.getIntOrFloatBitWidth() / 8;
+  int64_t sharing = space.packed ? 1 : space.group; // tile heads that read one KV head
+  Value kvBytes = b.mul(b.max(kvLen, b.i32(1)), rowBytes);
+  Value kvHeads = b.max(b.divide(b.i32(kSectionBytes), kvBytes), b.i32(1));
+  Value heads = b.i32(space.tileHeads());
+  return b.min(b.mul(b.min(kvHeads, heads), sharing), heads);
+}
+
+Value TileOrder::lowestLevel(const Request &request) {
+  Value before = b.max(b.sub(request.kvLen, request.qLen), b.i32(0));
+  return b.divide(before, space.queriesPerTile());
+}
+
+/// The tail starts with the section that holds the last tile from which on there are enough.
+void TileOrder::findTail(const Chunk &chunk) {
+  if (!sections || !longestFirst)
+    return;
+  Value wanted = b.mul(ctas, kTailTiles), heads = b.i32(space.tileHeads());
+  // Lanes whose requests and all after them hold enough tiles; the tail starts in the last one.
+  Value before = b.sub(chunk.upTo, b.mul(chunk.blocks, space.tileHeads()));
+  Value enough = b.atLeast(b.sub(chunk.tiles, before), wanted);
+  Value count = b.warpReduce(ReduceKind::Sum, b.select(enough, b.i32(1), b.i32(0)));
+  tailLane = b.max(b.add(count, -1), b.i32(0));
+  Value blocks = b.max(b.shuffle(chunk.blocks, tailLane), b.i32(1));
+  Value end = b.shuffle(chunk.upTo, tailLane), kvLen = b.shuffle(chunk.requests.kvLen, tailLane);
+  Value own = b.max(b.sub(wanted, b.sub(chunk.tiles, end)), b.i32(1));
+  Value ownHeads = b.min(b.divide(b.add(b.add(own, blocks), -1), blocks), heads);
+  Value width = sectionWidth(kvLen);
+  tailHead = b.mul(b.divide(b.sub(heads, ownHeads), width), width);
+  tailStart = b.sub(end, b.mul(b.sub(heads, tailHead), blocks));
+}
+
+QueryTile TileOrder::decodeTail(const Chunk &chunk, Value inTail) {
+  // What each lane's request has in the tail: how many heads, from which on, at which levels.
+  Value lane = b.lane(), zero = b.i32(0), heads = b.i32(space.tileHeads());
+  Value starts = b.equal(lane, tailLane), inIt = b.atLeast(lane, tailLane);
+  Value firstHead = b.select(starts, tailHead, zero);
+  Value width = b.select(inIt, b.sub(heads, firstHead), zero);
+  Value lowest = lowestLevel(chunk.requests), top = b.add(lowest, chunk.blocks);
+  // Tiles of the tail whose level is at least `level`.
+  auto atLeast = [&](Value level) {
+    Value blocks = b.min(b.max(b.sub(top, level), zero), chunk.blocks);
+    return b.warpReduce(ReduceKind::Sum, b.mul(blocks, width));
+  };
+  // The highest level at which they are more than `inTail`.
+  Value highest = b.warpReduce(ReduceKind::Max, b.select(inIt, top, zero));
+  Values bounds = b.whileLoop(
+      {zero, highest}, [&](ValueRange v) { return b.less(b.add(v[0], 1), v[1]); },
+      [&](ValueRange v) {
+        Value middle = b.divide(b.add(v[0], v[1]), 2);
+        Value more = b.less(inTail, atLeast(middle));
+        return Values{b.select(more, middle, v[0]), b.select(more, v[1], middle)};
+      });
+  Value level = bounds[0], block = b.sub(level, lowest);
+  Value inLevel = b.sub(inTail, atLeast(b.add(level, 1)));
+  Value present = b.both(b.atLeast(block, zero), b.less(block, chunk.blocks));
+  Value upTo = b.warpScan(b.select(present, width, zero));
+  Value ended = b.compare(arith::CmpIPredicate::sle, upTo, inLevel);
+  Value from = b.warpReduce(ReduceKind::Sum, b.select(ended, b.i32(1), zero));
+  Value before = b.sub(b.shuffle(upTo, from), b.shuffle(width, from));
+  Value head = b.add(b.shuffle(firstHead, from), b.sub(inLevel, before));
+  return {requests.broadcast(chunk.requests, chunk.number, from), head, b.shuffle(block, from)};
+}
+
+/// Tile `inRequest` of a request: sections of heads, in a section the last rows first.
 QueryTile TileOrder::place(const Request &request, Value blocks, Value inRequest) {
   if (!sections) {
     Value head = b.divide(inRequest, blocks);
     return {request, head, b.sub(inRequest, b.mul(head, blocks))};
   }
-  int64_t rowBytes = (space.kDim + space.vDim) * space.element.getIntOrFloatBitWidth() / 8;
-  int64_t sharing = space.packed ? 1 : space.group; // tile heads that read one KV head
-  Value heads = b.i32(space.tileHeads()), width;
-  bool causal = llvm::any_of(space.bounds.any, [](const KeyInterval &interval) {
-    return !interval.upper.empty();
-  });
-  if (causal) {
-    Value kvBytes = b.mul(b.max(request.kvLen, b.i32(1)), rowBytes);
-    Value kvHeads = b.max(b.divide(b.i32(kSectionBytes), kvBytes), b.i32(1));
-    width = b.min(b.mul(b.min(kvHeads, heads), sharing), heads);
-  } else {
-    width = b.i32(1); // all tiles are equally long: one head after another
-  }
+  Value heads = b.i32(space.tileHeads()), width = sectionWidth(request.kvLen);
   Value sectionTiles = b.mul(width, blocks);
   Value section = b.divide(inRequest, sectionTiles);
   Value in = b.sub(inRequest, b.mul(section, sectionTiles));
@@ -75,15 +138,30 @@ QueryTile TileOrder::place(const Request &request, Value blocks, Value inRequest
   return {request, head, b.sub(b.add(blocks, -1), order)};
 }
 
-QueryTile TileOrder::decode(const Chunk &chunk, Value number) {
-  Value inChunk = b.sub(number, chunk.base);
+QueryTile TileOrder::decodeBody(const Chunk &chunk, Value inChunk) {
   // The requests that end at or before this tile are as many as the lane's number.
-  Value ended = b.select(b.compare(arith::CmpIPredicate::sle, chunk.upTo, inChunk), b.i32(1), b.i32(0));
-  Value lane = b.warpReduce(ReduceKind::Sum, ended);
+  Value ended = b.compare(arith::CmpIPredicate::sle, chunk.upTo, inChunk);
+  Value lane = b.warpReduce(ReduceKind::Sum, b.select(ended, b.i32(1), b.i32(0)));
   Request request = requests.broadcast(chunk.requests, chunk.number, lane);
   Value blocks = b.shuffle(chunk.blocks, lane);
   Value before = b.sub(b.shuffle(chunk.upTo, lane), b.mul(blocks, space.tileHeads()));
   return place(request, blocks, b.sub(inChunk, before));
+}
+
+QueryTile TileOrder::decode(const Chunk &chunk, Value number) {
+  Value inChunk = b.sub(number, chunk.base);
+  if (!tailStart)
+    return decodeBody(chunk, inChunk);
+  auto flat = [](const QueryTile &tile) {
+    Values values{tile.head, tile.block, tile.request.number};
+    values.append(tile.request.fields());
+    return values;
+  };
+  SmallVector<Type> types(3 + chunk.requests.fields().size(), b.getI32Type());
+  Values tile = b.ifThenElse(
+      b.less(inChunk, tailStart), types, [&] { return flat(decodeBody(chunk, inChunk)); },
+      [&] { return flat(decodeTail(chunk, b.sub(inChunk, tailStart))); });
+  return {Request::of(tile[2], ValueRange(tile).drop_front(3)), tile[0], tile[1]};
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,6 +187,7 @@ void TileOrder::forEachTile(ValueRange init,
   Chunk first = readChunk(zero, zero, /*report=*/true);
   if (one) {
     total = first.tiles;
+    findTail(first);
   } else {
     // All chunks are read once: their sum says how many tickets this launch draws.
     Values counted = b.whileLoop(

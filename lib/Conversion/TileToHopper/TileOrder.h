@@ -11,10 +11,9 @@
 //
 //   natural   request by request, head by head, rows upwards;
 //   sections  request by request; in it sections of heads whose K and V stay in the L2 together;
-//             in a section the last rows first, which under a causal mask are the longest.
-//
-// The tail of the batch, the last requests that together give every multiprocessor a few tiles, is
-// one section: the longest tiles of all its requests first, so that the CTAs end together.
+//             in a section the last rows first, which under a causal mask are the longest. The tail
+//             of the batch, sections that together give every CTA a few tiles, is one section over
+//             all its requests, the longest tiles first: so the CTAs end together.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +53,15 @@ private:
   Chunk readChunk(mlir::Value number, mlir::Value base, bool report);
   Chunk chunkOf(mlir::ValueRange values);
   QueryTile decode(const Chunk &chunk, mlir::Value number);
+  QueryTile decodeBody(const Chunk &chunk, mlir::Value inChunk);
   QueryTile place(const Request &request, mlir::Value blocks, mlir::Value inRequest);
+
+  // Sections.
+  mlir::Value sectionWidth(mlir::Value kvLen);
+  /// Longer tiles have higher levels: a request's row block m has level m + this.
+  mlir::Value lowestLevel(const Request &request);
+  void findTail(const Chunk &chunk);
+  QueryTile decodeTail(const Chunk &chunk, mlir::Value inTail);
   mlir::Value draw();
 
   SpaceKernel &kernel;
@@ -62,7 +69,10 @@ private:
   const PipelinedSpace &space;
   RequestReader &requests;
   bool sections;
+  bool longestFirst; ///< tiles differ in length: the mask hides later keys
   mlir::Value total, counter, ctas;
+  /// Where the tail starts: its request's lane, head and first tile. Null: there is none.
+  mlir::Value tailLane, tailHead, tailStart;
 };
 
 } // namespace pagefold::hopper

@@ -31,14 +31,18 @@ static void addSimtToLLVM(OpPassManager &kernels) {
   kernels.addPass(pagefold::hopper::createSimtFrameEntry());
 }
 
-void pagefold::hopper::buildHopperToLLVM(OpPassManager &manager) {
+void pagefold::hopper::buildHopperToLLVM(OpPassManager &manager,
+                                         const HopperToLLVMOptions &options) {
   OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
   addSimtToLLVM(kernels);
-  kernels.addPass(createHopperToNVVM());
+  HopperToNVVMOptions lowering;
+  lowering.pollLimit = options.pollLimit;
+  kernels.addPass(createHopperToNVVM(lowering));
   kernels.addPass(createConvertNVVMToLLVMPass());
 }
 
 void pagefold::hopper::registerHopperPipelines() {
-  PassPipelineRegistration<>("pagefold-hopper-to-llvm",
-                             "Level 3 on the GPU to the llvm and nvvm dialects", buildHopperToLLVM);
+  PassPipelineRegistration<HopperToLLVMOptions>("pagefold-hopper-to-llvm",
+                                                "Level 3 on the GPU to the llvm and nvvm dialects",
+                                                buildHopperToLLVM);
 }

@@ -2,7 +2,7 @@
 // RUN: pagefold-opt %s -verify-diagnostics -split-input-file
 
 // kernel C1
-// expected-error@+1 {{C1: expects parameters to be tensor maps, pointers, i32 or f32, got 'f64'}}
+// expected-error@+1 {{C1: expects parameters to be tensor maps, pointers, i32, i64 or f32, got 'f64'}}
 hopper.kernel @f(%x: f64) {
   hopper.roles {
     all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {}
@@ -169,4 +169,18 @@ hopper.kernel @f(%p: !hopper.pointer<f32>, %n: i32) {
     }
   }
   hopper.return
+}
+
+// -----
+
+// alloc_ring C2
+gpu.module @kernels {
+  hopper.kernel @f() {
+    // expected-error@+1 {{C2: expects from 1 to 32 writing warps, got 33}}
+    %r = hopper.alloc_ring readers 4 writers 33 : !hopper.ring<2 x 64 x 128, bf16>
+    hopper.roles {
+      all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {}
+    }
+    hopper.return
+  }
 }

@@ -14,8 +14,8 @@ func.func private @f(!hopper.shared<1 x 60 x 128, bf16>)
 // -----
 
 // shared C3
-// expected-error@+1 {{C3: expects columns to be a multiple of 64 from 64 to 256, got 96}}
-func.func private @f(!hopper.shared<1 x 64 x 96, bf16>)
+// expected-error@+1 {{C3: expects columns to be a multiple of 8 from 8 to 256, got 100}}
+func.func private @f(!hopper.shared<1 x 64 x 100, bf16>)
 
 // -----
 
@@ -38,7 +38,7 @@ func.func private @f(!hopper.ring<2 x 264 x 128, bf16>)
 // -----
 
 // ring C3
-// expected-error@+1 {{C3: expects columns to be a multiple of 64 from 64 to 256, got 320}}
+// expected-error@+1 {{C3: expects columns to be a multiple of 8 from 8 to 256, got 320}}
 func.func private @f(!hopper.ring<2 x 64 x 320, bf16>)
 
 // -----
@@ -50,7 +50,7 @@ func.func private @f(!hopper.ring<2 x 64 x 128, i8>)
 // -----
 
 // ring C5
-// expected-error@+1 {{C5: expects a note of 4 or 8 words, got 5}}
+// expected-error@+1 {{C5: expects a note of 4, 8 or 16 words, got 5}}
 func.func private @f(!hopper.ring<2 x 64 x 128, bf16 note 5>)
 
 // -----
@@ -62,14 +62,14 @@ func.func private @f(!hopper.fragment<128 x 128, f32>)
 // -----
 
 // fragment C2
-// expected-error@+1 {{C2: expects columns to be a multiple of 8 from 8 to 256 for 'f32', got 260}}
+// expected-error@+1 {{C2: expects columns to be a multiple of 8 from 8 to 256, got 260}}
 func.func private @f(!hopper.fragment<64 x 260, f32>)
 
 // -----
 
 // fragment C2
-// expected-error@+1 {{C2: expects columns to be a multiple of 16 from 16 to 256 for 'bf16', got 24}}
-func.func private @f(!hopper.fragment<64 x 24, bf16>)
+// expected-error@+1 {{C2: expects columns to be a multiple of 8 from 8 to 256, got 20}}
+func.func private @f(!hopper.fragment<64 x 20, bf16>)
 
 // -----
 

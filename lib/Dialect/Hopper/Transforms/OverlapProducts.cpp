@@ -128,9 +128,9 @@ public:
 private:
   void delayFirst();
   scf::WhileOp carryPending(scf::WhileOp loop);
-  void delayInLoop(scf::WhileOp loop);
-  void drain(scf::WhileOp loop, const Step &step);
-  void takeTurns(ArrayRef<scf::WhileOp> loops);
+  void delayInLoop(scf::WhileOp loop, Step &step);
+  void drain(scf::WhileOp loop, Step &step);
+  void takeTurns();
   Value i32(int64_t value) { return arith::ConstantIntOp::create(b, b.getI32Type(), value); }
   Value before(Value turn) { return arith::SubIOp::create(b, turn, i32(1)); }
 
@@ -174,8 +174,7 @@ scf::WhileOp Overlap::carryPending(scf::WhileOp loop) {
   return wide;
 }
 
-void Overlap::delayInLoop(scf::WhileOp loop) {
-  Step step = *findStep(*loop.getAfterBody());
+void Overlap::delayInLoop(scf::WhileOp loop, Step &step) {
   ValueRange pending = loop.getAfterArguments().take_back(2);
   Value newFactor = step.rescale.getFactors();
   b.setInsertionPointToStart(loop.getAfterBody());
@@ -202,12 +201,12 @@ void Overlap::delayInLoop(scf::WhileOp loop) {
 }
 
 /// The output of the last step, behind the loops.
-void Overlap::drain(scf::WhileOp loop, const Step &step) {
+void Overlap::drain(scf::WhileOp loop, Step &step) {
   auto resultOf = [&](Value argument) {
     return loop.getResult(cast<BlockArgument>(argument).getArgNumber());
   };
-  Value output = resultOf(ScaleRowsOp(step.rescale).getFragment());
-  Value ring = ContractOp(step.output).getRhs();
+  Value output = resultOf(step.rescale.getFragment());
+  Value ring = step.output.getRhs();
   b.setInsertionPointAfter(loop);
   Value turn = before(resultOf(turnOfScores(step)));
   Value scaled = ScaleRowsOp::create(b, output.getType(), output, loop.getResults().back());
@@ -223,8 +222,8 @@ void Overlap::drain(scf::WhileOp loop, const Step &step) {
 
 /// Two warpgroups alternate: each waits for its barrier before its scores, and calls the other once
 /// its products are under way.
-void Overlap::takeTurns(ArrayRef<scf::WhileOp> loops) {
-  Region *role = loops.front()->getParentRegion();
+void Overlap::takeTurns() {
+  Region *role = fold.loops.front().first->getParentRegion();
   while (!isa<RolesOp>(role->getParentOp()))
     role = role->getParentRegion();
   auto roles = cast<RolesOp>(role->getParentOp());
@@ -239,8 +238,7 @@ void Overlap::takeTurns(ArrayRef<scf::WhileOp> loops) {
   auto start = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
   b.setInsertionPointToStart(start.thenBlock());
   BarrierArriveOp::create(b, one, threads);
-  for (scf::WhileOp loop : loops) {
-    Step step = *findStep(*loop.getAfterBody());
+  for (auto &[loop, step] : fold.loops) {
     b.setInsertionPoint(step.scores);
     BarrierSyncOp::create(b, mine, threads);
     b.setInsertionPointAfter(step.output);
@@ -250,16 +248,14 @@ void Overlap::takeTurns(ArrayRef<scf::WhileOp> loops) {
 
 void Overlap::run() {
   delayFirst();
-  SmallVector<scf::WhileOp> loops;
   for (auto &[loop, step] : fold.loops) {
-    scf::WhileOp wide = carryPending(loop);
-    delayInLoop(wide);
-    loops.push_back(wide);
-    rounded = wide.getResults().drop_back().back();
-    factor = wide.getResults().back();
+    loop = carryPending(loop);
+    delayInLoop(loop, step);
+    rounded = loop.getResults().drop_back().back();
+    factor = loop.getResults().back();
   }
-  drain(loops.back(), *findStep(*loops.back().getAfterBody()));
-  takeTurns(loops);
+  drain(fold.loops.back().first, fold.loops.back().second);
+  takeTurns();
 }
 
 namespace {

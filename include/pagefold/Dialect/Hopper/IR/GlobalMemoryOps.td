@@ -33,7 +33,7 @@ def Hopper_LoadOp : Hopper_Op<"load", [
   let results = (outs AnyType:$result);
   let assemblyFormat = [{
     $pointer `[` $index `]` (`if` $condition^ `else` $otherwise)? attr-dict
-    `:` type($pointer) custom<LoadTypes>(ref(type($pointer)), type($index), ref($otherwise), type($otherwise))
+    `:` type($pointer) `` custom<LoadTypes>(ref(type($pointer)), type($index), ref($otherwise), type($otherwise))
   }];
   let hasVerifier = 1;
 }
@@ -52,7 +52,7 @@ def Hopper_StoreOp : Hopper_Op<"store", [
   }];
   let arguments = (ins AnyType:$value, Hopper_PointerType:$pointer, Hopper_Index:$index, Optional<I1>:$condition);
   let assemblyFormat = [{
-    $value `,` $pointer `[` $index `]` (`if` $condition^)? attr-dict `:` type($pointer) custom<IndexType>(type($index))
+    $value `,` $pointer `[` $index `]` (`if` $condition^)? attr-dict `:` type($pointer) `` custom<IndexType>(type($index))
   }];
   let hasVerifier = 1;
 }
@@ -107,7 +107,7 @@ def Hopper_StoreRowsOp : Hopper_Op<"store_rows"> {
                        Hopper_RowNumbers:$rows, I32:$limit);
   let assemblyFormat = [{
     $values `,` $pointer `[` $start `]` (`stride` $stride^)? `rows` $rows `below` $limit attr-dict
-    `:` type($pointer) custom<IndexType>(type($start))
+    `:` type($pointer) `` custom<IndexType>(type($start))
   }];
   let hasVerifier = 1;
 }

@@ -177,6 +177,11 @@ class Hopper_Op<string mnemonic, list<Trait> traits = []> : Op<Hopper_Dialect, m
 /// An index of elements. Printed behind the other types where it is an i64.
 def Hopper_Index : AnyTypeOf<[I32, I64]>;
 
+def Hopper_ReduceKind : I32EnumAttr<"ReduceKind", "how values are combined", [
+    I32EnumAttrCase<"Max", 0, "max">, I32EnumAttrCase<"Sum", 1, "sum">, I32EnumAttrCase<"Min", 2, "min">]> {
+  let cppNamespace = "::pagefold::hopper";
+}
+
 /// What a lane holds for its two rows of a fragment.
 class Hopper_RowsOf<Type element, string name, string builder>
     : Type<VectorOfLengthAndType<[2], [element]>.predicate, name, "::mlir::VectorType">,

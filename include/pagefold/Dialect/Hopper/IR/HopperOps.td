@@ -360,7 +360,7 @@ def Hopper_GatherOp : Hopper_Op<"gather"> {
                        Hopper_Index:$offset, I1:$condition);
   let assemblyFormat = [{
     $ring `[` $turn `]` `row` $row `unit` $unit `from` $pointer `[` $offset `]` `if` $condition attr-dict
-    `:` type($ring) `,` type($pointer) custom<IndexType>(type($offset))
+    `:` type($ring) `,` type($pointer) `` custom<IndexType>(type($offset))
   }];
   let hasVerifier = 1;
 }
@@ -449,11 +449,6 @@ def Hopper_BarrierArriveOp : Hopper_NamedBarrierOp<"barrier_arrive"> {
 //===----------------------------------------------------------------------===//
 // Warps
 //===----------------------------------------------------------------------===//
-
-def Hopper_ReduceKind : I32EnumAttr<"ReduceKind", "how values are combined", [
-    I32EnumAttrCase<"Max", 0, "max">, I32EnumAttrCase<"Sum", 1, "sum">, I32EnumAttrCase<"Min", 2, "min">]> {
-  let cppNamespace = "::pagefold::hopper";
-}
 
 def Hopper_WarpReduceOp : Hopper_Op<"warp_reduce"> {
   let summary = "All lanes of a warp: the sum, maximum or minimum of their signed integers";
