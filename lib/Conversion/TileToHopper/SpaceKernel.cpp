@@ -60,16 +60,6 @@ unsigned SpaceKernel::argumentOf(Value buffer) {
   return cast<BlockArgument>(dim.getSource()).getArgNumber();
 }
 
-bool SpaceKernel::isPlain(Value buffer) {
-  if (isa<BlockArgument>(buffer))
-    return true;
-  auto place = buffer.getDefiningOp<tile::WorkspaceOp>();
-  if (!place || place.getDims().size() != 1)
-    return false;
-  auto dim = place.getDims().front().getDefiningOp<memref::DimOp>();
-  return dim && isa<BlockArgument>(dim.getSource()) && isConstantIntValue(dim.getDimension(), 0);
-}
-
 Value SpaceKernel::pointer(Value buffer) {
   auto type = PointerType::get(b.getContext(), cast<MemRefType>(buffer.getType()).getElementType());
   if (auto place = buffer.getDefiningOp<tile::WorkspaceOp>()) {

@@ -48,8 +48,6 @@ public:
   mlir::Value extent(mlir::Value buffer, int64_t dim, int64_t add = 0); ///< i32
   mlir::Value stride(mlir::Value buffer, int64_t dim);                  ///< i64, elements
   mlir::Value map(mlir::Value buffer, llvm::ArrayRef<int64_t> box, llvm::ArrayRef<MapDim> dims);
-  /// Whether the buffer is an argument or a place in the workspace: what the above accept.
-  static bool isPlain(mlir::Value buffer);
   /// A scalar of the level-2 function: an argument, or a constant.
   mlir::Value scalar(mlir::Value value);
 

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "pagefold/Conversion/Passes.h"
 #include "pagefold/Conversion/SimtKernels.h"
+#include "pagefold/Target/Hopper/PipelinedForm.h"
 
 namespace pagefold {
 #define GEN_PASS_DEF_TILETOHOPPER
@@ -33,7 +34,7 @@ public:
 
 private:
   LogicalResult lower(Operation *op);
-  DictionaryAttr lowerSpace(tile::SpaceOp space, StringRef symbol);
+  FailureOr<DictionaryAttr> lowerSpace(tile::SpaceOp space, StringRef symbol);
 
   func::FuncOp function;
   gpu::GPUModuleOp module;
@@ -42,7 +43,13 @@ private:
   SmallVector<Attribute> kernels;
 };
 
-DictionaryAttr FunctionLowering::lowerSpace(tile::SpaceOp space, StringRef symbol) {
+FailureOr<DictionaryAttr> FunctionLowering::lowerSpace(tile::SpaceOp space, StringRef symbol) {
+  std::string refusal = pipelinedRefusal(space);
+  auto folds = space.getBody().front().getOps<tile::FoldOp>();
+  if (refusal.empty() && !(*folds.begin()).getVisits())
+    refusal = "its fold has no visit list (tile-visit-lists)";
+  if (!refusal.empty())
+    return space.emitOpError("cannot be pipelined: ") << refusal, failure();
   SpaceKernel kernel(module, function, symbol, layout, space.getLoc());
   emitPipelinedKernel(kernel, PipelinedSpace(space), sections);
   NamedAttrList entry = kernel.finish();
@@ -50,14 +57,14 @@ DictionaryAttr FunctionLowering::lowerSpace(tile::SpaceOp space, StringRef symbo
   return entry.getDictionary(function.getContext());
 }
 
-/// Spaces that the pipeline takes become kernels of rings and roles, all other work kernels of one
+/// Spaces with a pipelined schedule become kernels of rings and roles, all other work kernels of one
 /// thread a worker.
 LogicalResult FunctionLowering::lower(Operation *op) {
   std::string symbol = (function.getName() + "_k" + Twine(kernels.size())).str();
   auto space = dyn_cast<tile::SpaceOp>(op);
   FailureOr<DictionaryAttr> entry;
-  std::string reason;
-  if (space && isPipelined(space, reason))
+  if (space && space.getSchedule() &&
+      space.getSchedule()->getKind() == tile::ScheduleKind::Pipelined)
     entry = lowerSpace(space, symbol);
   else if (isSimtWork(op))
     entry = emitSimtKernel(op, symbol, {function, module, layout, counters});

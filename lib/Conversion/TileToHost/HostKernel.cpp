@@ -46,6 +46,11 @@ Request HostKernel::readRequest(Value batch, Value number) {
   return {number, read(0), read(1), read(2)};
 }
 
+llvm::ArrayRef<tile::ScheduleKind> HostKernel::forms() {
+  static constexpr tile::ScheduleKind kForms[] = {tile::ScheduleKind::Outer, tile::ScheduleKind::Dot};
+  return kForms;
+}
+
 Value HostKernel::errorWord() {
   return workspaceView(WorkspaceLayout::kErrorWord, MemRefType::get({4}, b.getI64Type()), {});
 }

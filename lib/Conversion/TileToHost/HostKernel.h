@@ -36,6 +36,7 @@ public:
     body();
   }
   int64_t headsOfTicket(int64_t heads) override { return heads; }
+  llvm::ArrayRef<tile::ScheduleKind> forms() override;
   bool prefetches() override { return true; }
 
 private:

@@ -103,6 +103,9 @@ public:
   /// How many of the `heads` of a token one ticket covers.
   virtual int64_t headsOfTicket(int64_t heads) = 0;
 
+  /// The forms of a space that this target has.
+  virtual llvm::ArrayRef<tile::ScheduleKind> forms() = 0;
+
   /// Whether asking the memory for a row ahead of its use is worth its instructions.
   virtual bool prefetches() = 0;
 

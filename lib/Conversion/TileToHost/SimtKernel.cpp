@@ -26,6 +26,9 @@ SimtKernel::SimtKernel(const SimtModule &module, StringRef name, int64_t threads
              errorWordType(module.function)) {
   kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                   b.getDenseI32ArrayAttr(static_cast<int32_t>(threads)));
+  // Constant offsets let a row of scratch become registers, as many as a thread has.
+  constexpr int64_t kMaxRow = 128;
+  b.unrolledVectors = kMaxRow / kLanes;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(prologueEnd);
   Value block = gpu::BlockIdOp::create(b, gpu::Dimension::x),
@@ -40,6 +43,11 @@ Value SimtKernel::scratch(ArrayRef<int64_t> shape, Type element) {
   b.setInsertionPoint(prologueEnd);
   auto type = MemRefType::get(shape, element ? element : b.getF32Type());
   return memref::AllocaOp::create(b, type, b.getI64IntegerAttr(kVectorBytes));
+}
+
+llvm::ArrayRef<tile::ScheduleKind> SimtKernel::forms() {
+  static constexpr tile::ScheduleKind kForms[] = {tile::ScheduleKind::Simt};
+  return kForms;
 }
 
 //===----------------------------------------------------------------------===//

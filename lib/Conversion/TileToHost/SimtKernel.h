@@ -32,6 +32,7 @@ public:
   void ifPageExists(const Request &request, mlir::Value page, mlir::Value pages,
                     llvm::function_ref<void()> body) override;
   int64_t headsOfTicket(int64_t) override { return 1; }
+  llvm::ArrayRef<tile::ScheduleKind> forms() override;
   bool prefetches() override { return false; } // other threads hide the latency
 
 private:

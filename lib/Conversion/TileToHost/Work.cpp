@@ -17,6 +17,20 @@ bool host::isWork(Operation *op) {
              linalg::GenericOp>(op);
 }
 
+static LogicalResult checkSchedule(Kernel &kernel, tile::SpaceOp space) {
+  std::optional<tile::ScheduleAttr> schedule = space.getSchedule();
+  if (!schedule)
+    return space.emitOpError("expects a schedule: tile-select-schedule should have set it");
+  if (llvm::is_contained(kernel.forms(), schedule->getKind()))
+    return success();
+  InFlightDiagnostic error = space.emitOpError("expects a schedule of the form ");
+  llvm::interleave(
+      kernel.forms(), [&](tile::ScheduleKind form) { error << stringifyScheduleKind(form); },
+      [&] { error << " or "; });
+  return error << " on this target, got " << stringifyScheduleKind(schedule->getKind())
+               << ": tile-select-schedule chooses one by its option target";
+}
+
 LogicalResult host::emitWork(Kernel &kernel, Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](tile::AppendOp append) { return emitAppend(kernel, append), success(); })
@@ -25,8 +39,8 @@ LogicalResult host::emitWork(Kernel &kernel, Operation *op) {
       .Case([&](tile::MergeSplitsOp merge) { return emitMergeSplits(kernel, merge), success(); })
       .Case([&](linalg::GenericOp op) { return emitElementwise(kernel, op), success(); })
       .Case([&](tile::SpaceOp space) -> LogicalResult {
-        if (!space.getSchedule())
-          return space.emitOpError("expects a schedule: tile-select-schedule should have set it");
+        if (failed(checkSchedule(kernel, space)))
+          return failure();
         return emitSpace(kernel, space);
       });
 }
