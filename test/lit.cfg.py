@@ -19,10 +19,11 @@ config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input-filter=e
 # LLVM's allocators poison what they have not given out, in code of ours that is inlined from their headers, but
 # not in the dylib, which is built without sanitizers: the two disagree about the same memory.
 config.environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "allow_user_poisoning=0")
-config.substitutions += [("%python", config.python), ("%source", config.pagefold_source)]
+config.substitutions += [("%python", config.python), ("%source", config.pagefold_source), ("%{build}", config.pagefold_build)]
 
 # Assembling PTX needs CUDA's ptxas, which Pagefold itself does not: without it such tests are reported as unsupported.
 ptxas = shutil.which("ptxas", path=os.pathsep.join([os.environ["PATH"], "/usr/local/cuda/bin"]))
 if ptxas:
     config.available_features.add("ptxas")
-    config.substitutions.append(("%ptxas", ptxas))
+    config.substitutions += [("%ptxas", ptxas), ("%{path-with-ptxas}", os.pathsep.join(
+        [config.environment["PATH"], os.path.dirname(ptxas)]))]

@@ -20,15 +20,18 @@ extern "C" {
 #endif
 
 /* Compiles MLIR text (or bytecode). `options` is JSON, or null for the defaults:
-     {"target": "host",            what to compile for
+     {"target": "host",            what to compile for: host or cuda (Hopper)
+      "code": "ptx",               of target cuda; or cubin, where CUDA's ptxas is on the PATH
+      "cpu": "",                   of target host, by LLVM's name; empty: this machine's
       "schedule": {"q_tile": 64, "kv_tile": 256, "splits": 1},   overrides of the schedule table
       "online_softmax": true,      false keeps the materialised baseline
       "fuse": true,
       "counters": false}           count tiles, for tests and explanations
-   On success *bytes is a buffer of *size bytes to be freed with pagefold_bytes_free. `remarks`, when not
-   null, receives the decisions taken, as text to be freed with pagefold_string_free. Thread-safe. */
-PAGEFOLD_API pagefold_error *pagefold_compile(const char *mlir, size_t length, const char *options, void **bytes,
-                                              size_t *size, char **remarks);
+   On success *bytes is a buffer of *size bytes to be freed with pagefold_bytes_free. `remarks`,
+   when not null, receives the decisions taken, as text to be freed with pagefold_string_free.
+   Thread-safe. */
+PAGEFOLD_API pagefold_error *pagefold_compile(const char *mlir, size_t length, const char *options,
+                                              void **bytes, size_t *size, char **remarks);
 PAGEFOLD_API void pagefold_bytes_free(void *bytes);
 
 #ifdef __cplusplus

@@ -48,45 +48,64 @@ PAGEFOLD_API const char *pagefold_error_message(const pagefold_error *error);
 PAGEFOLD_API void pagefold_error_free(pagefold_error *error);
 
 /* Loads an artifact. The bytes are copied. */
-PAGEFOLD_API pagefold_error *pagefold_module_load(const void *bytes, size_t size, pagefold_module **module);
+PAGEFOLD_API pagefold_error *pagefold_module_load(const void *bytes, size_t size,
+                                                  pagefold_module **module);
 PAGEFOLD_API void pagefold_module_free(pagefold_module *module);
 
 /* A function by name; with a null name the only one. It lives as long as its module. */
 PAGEFOLD_API pagefold_error *pagefold_module_function(pagefold_module *module, const char *name,
                                                       pagefold_function **function);
 
-/* The launch plan as JSON: "args" (inputs) and "results", which together are the arguments of a launch in
-   order, each with "name", "dtype", "access", "shape" (null where known at the launch only) and
-   "symbolic_shape" (there "tokens", "batch+1"); "bounds", "target", "kernels", "workspace". Valid as long
-   as the module. */
+/* The launch plan as JSON: "args" (inputs) and "results", which together are the arguments of a
+   launch in order, each with "name", "dtype", "access", "shape" (null where known at the launch
+   only) and "symbolic_shape" (there "tokens", "batch+1"); "bounds", "target", "kernels",
+   "workspace". Valid as long as the module. */
 PAGEFOLD_API const char *pagefold_function_plan_json(const pagefold_function *function);
 
-/* Bytes of workspace that one launch needs at once: a compile-time bound from the declared maxima. */
+/* Bytes of workspace that one launch needs: a compile-time bound from the declared maxima. */
 PAGEFOLD_API size_t pagefold_function_workspace_size(const pagefold_function *function);
 
-/* Prepares a fresh workspace (64-byte aligned, at least workspace_size bytes). Once per workspace. */
-PAGEFOLD_API pagefold_error *pagefold_workspace_init(const pagefold_function *function, void *workspace,
-                                                     size_t size, void *stream);
+/* Prepares a fresh workspace (64-byte aligned, at least workspace_size bytes), on a GPU by work on
+   `stream`. Once per workspace. */
+PAGEFOLD_API pagefold_error *pagefold_workspace_init(const pagefold_function *function,
+                                                     void *workspace, size_t size, void *stream);
 
-/* Launches on `stream` (the host target ignores it and returns when the results are there). `args` are
-   the DLTensors in the order above, `workspace` null lets the call take one of its own (host only).
-   A result overlaps no other argument and not the workspace; strides null means row-major; nothing is
-   written when an argument is refused. Two launches in one workspace at once are refused on the host.
-   An error in the data of one request (a page id out of range, a length past the table) gives an
-   error that names the request; the results of the other requests are valid. */
+/* Launches on `stream`. `args` are the DLTensors in the order above. A result overlaps no other
+   argument and not the workspace; strides null means row-major; nothing is written when an argument
+   is refused. An error in the data of one request (a page id out of range, a length past the table)
+   gives an error that names the request; the results of the other requests are valid.
+
+   Target host ignores the stream and returns when the results are there. Tensors and workspace lie
+   in host memory; a null workspace takes one of the function's own; two launches in one workspace
+   at once are refused.
+
+   Target cuda enqueues kernels on the stream (a CUstream, null for the default one) and waits for
+   nothing. Tensors (kDLCUDA) and workspace lie on the device of the thread's current context; where
+   none is current, the primary context of the tensors' device becomes so. Scalars lie in host
+   memory and are read before the call returns. The first launch in a context opens the driver and
+   loads the code: launch once before capturing a graph. A null workspace takes one that the
+   function keeps for each context and stream, allocated at the first launch there; serving engines
+   give their own, one a stream. The error of a request is reported by the *next* launch of the
+   function in that context, which launches nothing then, or by pagefold_function_check. */
 PAGEFOLD_API pagefold_error *pagefold_function_launch(const pagefold_function *function,
                                                       const DLTensor *const *args, size_t num_args,
                                                       void *workspace, size_t size, void *stream);
 
+/* The error that a completed launch in the current context has left and no launch has reported yet,
+   which is cleared; null where there is none. For callers that have synchronised. On the host a
+   launch gives its error itself. */
+PAGEFOLD_API pagefold_error *pagefold_function_check(const pagefold_function *function);
+
 /* Counters of the last launch in this workspace as JSON, for functions compiled with counters:
-   {"tiles_full":..,"tiles_partial":..,"tiles_skipped":..,"masked_elements":..,"keys_visited":..}. The launch
-   must have been given this workspace. Free with pagefold_string_free. */
+   {"tiles_full":..,"tiles_partial":..,"tiles_skipped":..,"masked_elements":..,"keys_visited":..}.
+   The launch must have been given this workspace; on a GPU the caller has synchronised its stream.
+   Free with pagefold_string_free. */
 PAGEFOLD_API pagefold_error *pagefold_function_counters_json(const pagefold_function *function,
                                                              const void *workspace, char **json);
 PAGEFOLD_API void pagefold_string_free(char *string);
 
-/* Workers of host launches, the calling thread included: 1 to 1024 (default: the cores that the process may
-   use). For the launches from now on. */
+/* Workers of host launches, the calling thread included: 1 to 1024 (default: the cores that the
+   process may use). For the launches from now on. */
 PAGEFOLD_API pagefold_error *pagefold_set_num_threads(int threads);
 
 #ifdef __cplusplus

@@ -1,78 +1,124 @@
-//===- Options.cpp - compile options from JSON ----------------------------===//
+//===- Options.cpp - what can be chosen about a compile -------------------===//
 //
 // Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "pagefold/Pipeline/Pipeline.h"
+#include "pagefold/Pipeline/Options.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace pagefold;
 
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+static constexpr OptionRow kOptions[] = {
+    {"target", "", &CompileOptions::target, "what to compile for: host or cuda (default: host)"},
+    {"cpu", "", &CompileOptions::cpu, "processor of the host, by LLVM's name (default: this one)"},
+    {"code", "", &CompileOptions::code,
+     "code of target cuda: ptx, or cubin where ptxas is on the PATH (default: ptx)"},
+    {"fuse", "", &CompileOptions::fuse, "move small ops into attention"},
+    {"online-softmax", "", &CompileOptions::onlineSoftmax, "rewrite softmax into the fold"},
+    {"counters", "", &CompileOptions::counters, "count tiles in the workspace"},
+    {"q-tile", "schedule", &CompileOptions::qTile,
+     "rows of a query tile (default: from the table)"},
+    {"kv-tile", "schedule", &CompileOptions::kvTile, "keys of a KV tile (default: from the table)"},
+    {"splits", "schedule", &CompileOptions::splits,
+     "parts of the KV dimension (default: from the table)"},
+    {"form", "schedule", &CompileOptions::form,
+     "form of the products: outer or dot (default: from the table)"},
+};
+
+ArrayRef<OptionRow> pagefold::optionTable() { return kOptions; }
+
+std::string pagefold::checkCompileOptions(const CompileOptions &options) {
+  if (options.target != "host" && options.target != "cuda")
+    return "expects target host or cuda, got " + options.target;
+  if (options.code != "ptx" && options.code != "cubin")
+    return "expects code ptx or cubin, got " + options.code;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
 namespace {
 
-/// Reads members into fields, and remembers the first that does not fit.
+/// Reads the rows of one object into the options, and remembers the first thing that does not fit.
 class Reader {
 public:
-  Reader(const llvm::json::Object &object, StringRef where, std::string &error)
-      : object(object), where(where), error(error) {}
+  Reader(CompileOptions &options, std::string &error) : options(options), error(error) {}
 
-  void text(StringRef key, std::string &field) {
-    if (const llvm::json::Value *value = take(key)) {
-      if (auto found = value->getAsString())
-        field = found->str();
-      else
-        complain(key, "a string");
+  /// `name` is the object's in the table, "" for the outermost one, which holds the others.
+  void read(const llvm::json::Object &object, StringRef name) {
+    SmallVector<std::string> known;
+    for (const OptionRow &row : optionTable()) {
+      bool here = row.object == name;
+      if (!here && (!name.empty() || llvm::is_contained(known, row.object)))
+        continue;
+      known.push_back(here ? keyOf(row) : row.object.str());
+      if (const llvm::json::Value *value = object.get(known.back()))
+        here ? readField(row, *value) : readObject(row.object, *value);
     }
-  }
-  void flag(StringRef key, bool &field) {
-    if (const llvm::json::Value *value = take(key)) {
-      if (auto found = value->getAsBoolean())
-        field = *found;
-      else
-        complain(key, "true or false");
-    }
-  }
-  void count(StringRef key, int64_t &field) {
-    if (const llvm::json::Value *value = take(key)) {
-      auto found = value->getAsInteger();
-      if (found && *found >= 0)
-        field = *found;
-      else
-        complain(key, "a number of at least 0");
-    }
-  }
-  const llvm::json::Object *nested(StringRef key) {
-    const llvm::json::Value *value = take(key);
-    if (value && !value->getAsObject())
-      complain(key, "an object");
-    return value ? value->getAsObject() : nullptr;
-  }
-  /// Every member must have been asked for.
-  void finish() {
     for (auto &member : object)
-      if (!llvm::is_contained(known, StringRef(member.first)) && error.empty())
-        error = ("unknown option " + where + StringRef(member.first) + "; known are " +
-                 llvm::join(known, ", "))
-                    .str();
+      if (!llvm::is_contained(known, StringRef(member.first)))
+        complain("unknown option " + where(name) + StringRef(member.first).str() + "; known are " +
+                 llvm::join(known, ", "));
   }
 
 private:
-  const llvm::json::Value *take(StringRef key) {
-    known.push_back(key);
-    return object.get(key);
+  static std::string keyOf(const OptionRow &row) {
+    std::string key = row.name.str();
+    llvm::replace(key, '-', '_');
+    return key;
   }
-  void complain(StringRef key, StringRef expected) {
-    if (error.empty())
-      error = ("expects option " + where + key + " to be " + expected).str();
+  static std::string where(StringRef object) { return object.empty() ? "" : object.str() + "."; }
+
+  void readObject(StringRef name, const llvm::json::Value &value) {
+    if (const llvm::json::Object *object = value.getAsObject())
+      return read(*object, name);
+    complain("expects option " + name.str() + " to be an object");
   }
 
-  const llvm::json::Object &object;
-  StringRef where;
+  void readField(const OptionRow &row, const llvm::json::Value &value) {
+    const char *expected = std::visit([&](auto field) { return assign(field, value); }, row.field);
+    if (expected)
+      complain("expects option " + where(row.object) + keyOf(row) + " to be " + expected);
+  }
+  /// Null, or what was expected.
+  const char *assign(bool CompileOptions::*field, const llvm::json::Value &value) {
+    auto found = value.getAsBoolean();
+    if (!found)
+      return "true or false";
+    options.*field = *found;
+    return nullptr;
+  }
+  const char *assign(int64_t CompileOptions::*field, const llvm::json::Value &value) {
+    auto found = value.getAsInteger();
+    if (!found || *found < 0)
+      return "a number of at least 0";
+    options.*field = *found;
+    return nullptr;
+  }
+  const char *assign(std::string CompileOptions::*field, const llvm::json::Value &value) {
+    auto found = value.getAsString();
+    if (!found)
+      return "a string";
+    options.*field = found->str();
+    return nullptr;
+  }
+
+  void complain(std::string sentence) {
+    if (error.empty())
+      error = std::move(sentence);
+  }
+
+  CompileOptions &options;
   std::string &error;
-  SmallVector<StringRef> known;
 };
 
 } // namespace
@@ -89,23 +135,9 @@ FailureOr<CompileOptions> pagefold::parseCompileOptions(StringRef json, std::str
     error = "expects options to be a JSON object";
     return failure();
   }
-  Reader reader(*object, "", error);
-  reader.text("target", options.target);
-  reader.text("cpu", options.cpu);
-  reader.flag("fuse", options.fuse);
-  reader.flag("online_softmax", options.onlineSoftmax);
-  reader.flag("counters", options.counters);
-  if (const llvm::json::Object *schedule = reader.nested("schedule")) {
-    Reader inner(*schedule, "schedule.", error);
-    inner.count("q_tile", options.qTile);
-    inner.count("kv_tile", options.kvTile);
-    inner.count("splits", options.splits);
-    inner.text("form", options.form);
-    inner.finish();
-  }
-  reader.finish();
-  if (error.empty() && options.target != "host")
-    error = "expects target host, got " + options.target;
+  Reader(options, error).read(*object, "");
+  if (error.empty())
+    error = checkCompileOptions(options);
   if (!error.empty())
     return failure();
   return options;

@@ -15,22 +15,32 @@
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
 #include "pagefold/Pipeline/Passes.h"
 #include "pagefold/Target/Artifact.h"
+#include "pagefold/Target/Hopper/Passes.h"
 #include "pagefold/Target/Host/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <functional>
 
 using namespace mlir;
 using namespace pagefold;
 
-static constexpr llvm::StringLiteral kStageNames[] = {"attn", "tile", "host", "llvm"};
+static constexpr llvm::StringLiteral kHostStages[] = {"attn", "tile", "host", "llvm"};
+static constexpr llvm::StringLiteral kCudaStages[] = {"attn", "tile", "hopper", "llvm"};
 
-llvm::ArrayRef<llvm::StringLiteral> pagefold::stageNames() { return kStageNames; }
+llvm::ArrayRef<llvm::StringLiteral> pagefold::stageNames(const CompileOptions &options) {
+  return options.isCuda() ? llvm::ArrayRef(kCudaStages) : llvm::ArrayRef(kHostStages);
+}
 
-std::optional<Stage> pagefold::stageFromName(llvm::StringRef name) {
-  const auto *found = llvm::find(kStageNames, name);
-  if (found == std::end(kStageNames))
+std::optional<Stage> pagefold::stageFromName(llvm::StringRef name, const CompileOptions &options) {
+  llvm::ArrayRef<llvm::StringLiteral> names = stageNames(options);
+  const auto *found = llvm::find(names, name);
+  if (found == names.end())
     return std::nullopt;
-  return static_cast<Stage>(found - kStageNames);
+  return static_cast<Stage>(found - names.begin());
+}
+
+static llvm::StringRef stageName(Stage stage, const CompileOptions &options) {
+  return stageNames(options)[static_cast<int>(stage)];
 }
 
 //===----------------------------------------------------------------------===//
@@ -65,23 +75,27 @@ static void buildHost(OpPassManager &manager, const CompileOptions &options) {
   manager.addPass(createCSEPass());
 }
 
+static void buildHopper(OpPassManager &manager, const CompileOptions &) {
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+static void buildKernels(OpPassManager &manager, const CompileOptions &options) {
+  options.isCuda() ? buildHopper(manager, options) : buildHost(manager, options);
+}
+
+static void buildLLVM(OpPassManager &manager, const CompileOptions &options) {
+  options.isCuda() ? hopper::buildHopperToLLVM(manager) : host::buildHostToLLVM(manager);
+}
+
 void pagefold::buildStage(OpPassManager &manager, Stage stage, const CompileOptions &options) {
-  switch (stage) {
-  case Stage::Attn:
-    buildAttn(manager, options);
-    break;
-  case Stage::Tile:
-    buildTile(manager, options);
-    break;
-  case Stage::Host:
-    buildHost(manager, options);
-    break;
-  case Stage::LLVM:
-    host::buildHostToLLVM(manager);
-    break;
-  }
+  static constexpr decltype(&buildAttn) kBuilders[] = {buildAttn, buildTile, buildKernels,
+                                                       buildLLVM};
+  kBuilders[static_cast<int>(stage)](manager, options);
   VerifyLevelOptions verify;
-  verify.level = kStageNames[static_cast<int>(stage)].str();
+  verify.level = stageName(stage, options).str();
+  if (stage == Stage::LLVM && options.isCuda())
+    verify.level = "nvvm";
   manager.addPass(createVerifyLevel(verify));
 }
 
@@ -113,21 +127,36 @@ LogicalResult pagefold::compileStages(ModuleOp module, Stage first, Stage last,
     if (failed(manager.run(module)) || failed(verify(module)))
       return failure();
     if (!dumpDirectory.empty() &&
-        failed(dump(module, stage + 1, kStageNames[stage], dumpDirectory)))
+        failed(dump(module, stage + 1, stageNames(options)[stage], dumpDirectory)))
       return failure();
   }
   return success();
 }
 
-host::HostTarget pagefold::targetOf(const CompileOptions &options) {
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+static host::HostTarget hostTarget(const CompileOptions &options) {
   return options.cpu.empty() ? host::HostTarget::ofThisMachine()
                              : host::HostTarget::ofCpu(options.cpu);
+}
+
+FailureOr<std::string> pagefold::writeLLVMIR(ModuleOp module, const CompileOptions &options) {
+  return writeLLVMIR(module, hostTarget(options));
+}
+
+FailureOr<std::string> pagefold::writeArtifact(ModuleOp module, const CompileOptions &options) {
+  if (!options.isCuda())
+    return writeHostArtifact(module, hostTarget(options));
+  return writeCudaArtifact(module,
+                           options.code == "cubin" ? CudaCodeKind::Cubin : CudaCodeKind::Ptx);
 }
 
 FailureOr<std::string> pagefold::compileToArtifact(ModuleOp module, const CompileOptions &options) {
   if (failed(compileStages(module, Stage::Attn, Stage::LLVM, options)))
     return failure();
-  return writeArtifact(module, targetOf(options));
+  return writeArtifact(module, options);
 }
 
 //===----------------------------------------------------------------------===//
@@ -136,52 +165,62 @@ FailureOr<std::string> pagefold::compileToArtifact(ModuleOp module, const Compil
 
 namespace {
 
-/// The options of the pipelines, as on a command line.
+/// The options of the table as those of a pipeline.
 struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
-  Option<bool> fuse{*this, "fuse", llvm::cl::desc("move small ops into attention (default: true)"),
-                    llvm::cl::init(true)};
-  Option<bool> onlineSoftmax{
-      *this, "online-softmax",
-      llvm::cl::desc("rewrite into the fold; off: the materialised baseline (default: true)"),
-      llvm::cl::init(true)};
-  Option<bool> counters{*this, "counters", llvm::cl::desc("count tiles (default: false)"),
-                        llvm::cl::init(false)};
-  Option<int64_t> qTile{*this, "q-tile",
-                        llvm::cl::desc("rows of a query tile (default: from the table)"),
-                        llvm::cl::init(0)};
-  Option<int64_t> kvTile{*this, "kv-tile",
-                         llvm::cl::desc("keys of a KV tile (default: from the table)"),
-                         llvm::cl::init(0)};
-  Option<int64_t> splits{*this, "splits",
-                         llvm::cl::desc("parts of the KV dimension (default: from the table)"),
-                         llvm::cl::init(0)};
-  Option<std::string> form{*this, "form", llvm::cl::desc("outer or dot (default: from the table)"),
-                           llvm::cl::init("")};
+  PipelineOptions() {
+    const CompileOptions defaults;
+    for (const OptionRow &row : optionTable())
+      std::visit([&](auto field) { add(row, field, defaults); }, row.field);
+  }
 
   CompileOptions get() const {
     CompileOptions options;
-    options.fuse = fuse;
-    options.onlineSoftmax = onlineSoftmax;
-    options.counters = counters;
-    options.qTile = qTile;
-    options.kvTile = kvTile;
-    options.splits = splits;
-    options.form = form;
+    for (const std::function<void(CompileOptions &)> &set : setters)
+      set(options);
     return options;
   }
+
+private:
+  template <typename T>
+  void add(const OptionRow &row, T CompileOptions::*field, const CompileOptions &defaults) {
+    auto option = std::make_shared<Option<T>>(*this, row.name, llvm::cl::desc(row.help),
+                                              llvm::cl::init(defaults.*field));
+    setters.push_back([option, field](CompileOptions &options) { options.*field = *option; });
+  }
+  std::vector<std::function<void(CompileOptions &)>> setters; ///< own the options
+};
+
+struct PipelineRow {
+  const char *name;
+  Stage last;
+  const char *target; ///< or null: what the options say
+  const char *summary;
 };
 
 } // namespace
 
+static void buildPipeline(OpPassManager &manager, const PipelineRow &row,
+                          const PipelineOptions &chosen) {
+  CompileOptions options = chosen.get();
+  if (row.target)
+    options.target = row.target;
+  if (std::string error = checkCompileOptions(options); !error.empty())
+    llvm::report_fatal_error(llvm::StringRef(error), /*gen_crash_diag=*/false);
+  for (int stage = 0; stage <= static_cast<int>(row.last); ++stage)
+    buildStage(manager, static_cast<Stage>(stage), options);
+}
+
 void pagefold::registerPagefoldPipelines() {
-  static const char *const kSummaries[] = {
-      "Stage attn: fuse small ops", "Stages up to tile: buffers, the fold, schedules, visit lists",
-      "Stages up to host: vectors and loops", "All stages: the llvm dialect and the launch plan"};
-  for (int last = 0; last < 4; ++last)
+  static constexpr PipelineRow kPipelines[] = {
+      {"pagefold-attn", Stage::Attn, nullptr, "Stage attn: fuse small ops"},
+      {"pagefold-tile", Stage::Tile, nullptr,
+       "Stages up to tile: buffers, the fold, schedules, visit lists"},
+      {"pagefold-host", Stage::Kernels, "host", "Stages up to host: vectors and loops"},
+      {"pagefold-hopper", Stage::Kernels, "cuda", "Stages up to hopper: roles and rings"},
+      {"pagefold-llvm", Stage::LLVM, nullptr, "All stages: the llvm dialect and the launch plan"}};
+  for (const PipelineRow &row : kPipelines)
     PassPipelineRegistration<PipelineOptions>(
-        ("pagefold-" + kStageNames[last]).str(), kSummaries[last],
-        [last](OpPassManager &manager, const PipelineOptions &options) {
-          for (int stage = 0; stage <= last; ++stage)
-            buildStage(manager, static_cast<Stage>(stage), options.get());
+        row.name, row.summary, [row](OpPassManager &manager, const PipelineOptions &options) {
+          buildPipeline(manager, row, options);
         });
 }

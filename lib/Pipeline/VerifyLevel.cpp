@@ -32,13 +32,14 @@ constexpr StringLiteral kTileDialects[] = {"builtin", "func",   "tile",  "arith"
 constexpr StringLiteral kHostDialects[] = {"builtin", "func",  "scf",  "vector",
                                            "memref",  "arith", "math", "linalg"};
 constexpr StringLiteral kLLVMDialects[] = {"builtin", "llvm"};
-constexpr StringLiteral kHopperDialects[] = {"builtin", "gpu", "hopper", "arith", "scf", "vector"};
+constexpr StringLiteral kHopperDialects[] = {"builtin", "gpu",    "hopper", "func", "scf",
+                                             "vector",  "memref", "arith",  "math", "linalg"};
 constexpr StringLiteral kNVVMDialects[] = {"builtin", "gpu", "llvm", "nvvm"};
 constexpr StringLiteral kPlan[] = {"tile.plan"};
 
-constexpr Level kLevels[] = {{"attn", kAttnDialects, {}},     {"tile", kTileDialects, {}},
-                             {"host", kHostDialects, kPlan},  {"llvm", kLLVMDialects, kPlan},
-                             {"hopper", kHopperDialects, {}}, {"nvvm", kNVVMDialects, {}}};
+constexpr Level kLevels[] = {{"attn", kAttnDialects, {}},        {"tile", kTileDialects, {}},
+                             {"host", kHostDialects, kPlan},     {"llvm", kLLVMDialects, kPlan},
+                             {"hopper", kHopperDialects, kPlan}, {"nvvm", kNVVMDialects, kPlan}};
 
 /// The pass after which ops of a dialect are gone.
 StringRef removedBy(StringRef dialect) {

@@ -6,83 +6,42 @@
 //===----------------------------------------------------------------------===//
 
 #include "pagefold/Target/Artifact.h"
-#include "pagefold/Dialect/Tile/IR/Tile.h"
-#include "pagefold/runtime/Artifact.h"
+#include "ConvertPlan.h"
+#include "pagefold/Target/Hopper/Chip.h"
+#include "pagefold/Target/Hopper/Cubin.h"
+#include "pagefold/Target/Hopper/PtxCode.h"
 
 using namespace mlir;
 using namespace pagefold;
 
-static int64_t number(DictionaryAttr plan, StringRef key) {
-  return plan.getAs<IntegerAttr>(key).getInt();
-}
-static StringRef text(DictionaryAttr plan, StringRef key) {
-  return plan.getAs<StringAttr>(key).getValue();
-}
-
-/// A string is a symbol, or symbol+1.
-static runtime::Extent convertExtent(Attribute attr) {
-  if (auto integer = dyn_cast<IntegerAttr>(attr))
-    return runtime::Extent::fixed(integer.getInt());
-  auto name = dyn_cast<StringAttr>(attr);
-  if (!name)
-    return runtime::Extent::any();
-  auto [symbol, plus] = name.getValue().split('+');
-  int64_t offset = 0;
-  plus.getAsInteger(10, offset);
-  return runtime::Extent::symbolic(symbol.str(), offset);
-}
-
-static runtime::Access convertAccess(StringRef access) {
-  if (access == "write")
-    return runtime::Access::Write;
-  return access == "readwrite" ? runtime::Access::ReadWrite : runtime::Access::Read;
-}
-
-static FailureOr<runtime::ArgumentPlan> convertArgument(tile::PlanOp op, DictionaryAttr entry) {
-  runtime::ArgumentPlan argument;
-  argument.name = text(entry, "name").str();
-  std::optional<runtime::DType> dtype = runtime::dtypeFromName(text(entry, "dtype").str());
-  if (!dtype)
-    return op.emitError("argument ")
-               << argument.name
-               << " has an element type that the runtime does not know: " << text(entry, "dtype"),
-           failure();
-  argument.dtype = *dtype;
-  for (Attribute extent : entry.getAs<ArrayAttr>("shape"))
-    argument.shape.push_back(convertExtent(extent));
-  argument.access = convertAccess(text(entry, "access"));
-  argument.scalar = entry.contains("scalar");
-  argument.contiguous = entry.contains("contiguous");
-  return argument;
-}
-
-static FailureOr<runtime::FunctionPlan> convertFunction(tile::PlanOp op) {
-  DictionaryAttr plan = op.getPlan();
-  runtime::FunctionPlan function;
-  function.name = op.getSymName().str();
-  for (NamedAttribute bound : plan.getAs<DictionaryAttr>("bounds"))
-    function.bounds[bound.getName().str()] = cast<IntegerAttr>(bound.getValue()).getInt();
-  for (Attribute entry : plan.getAs<ArrayAttr>("args")) {
-    FailureOr<runtime::ArgumentPlan> argument = convertArgument(op, cast<DictionaryAttr>(entry));
-    if (failed(argument))
+/// The plans of all functions, for a target.
+static FailureOr<runtime::Plan> convertPlans(ModuleOp module, runtime::TargetPlan target) {
+  runtime::Plan plan;
+  plan.compiler = "pagefold " PAGEFOLD_VERSION;
+  plan.target = std::move(target);
+  for (tile::PlanOp op : module.getOps<tile::PlanOp>()) {
+    FailureOr<runtime::FunctionPlan> function = convertPlan(op);
+    if (failed(function))
       return failure();
-    function.args.push_back(std::move(*argument));
+    plan.functions.push_back(std::move(*function));
   }
-  function.workspaceSize = number(plan, "workspace");
-  function.workspaceInit.push_back({0, number(plan, "workspace_head"), 0});
-  function.scratchSize = number(plan, "scratch");
-  function.errorWord = number(plan, "error_word");
-  if (plan.contains("counters"))
-    function.counters = number(plan, "counters");
-  for (Attribute entry : plan.getAs<ArrayAttr>("kernels")) {
-    auto kernel = cast<DictionaryAttr>(entry);
-    bool one = text(kernel, "workers") == "one";
-    function.kernels.push_back(
-        {text(kernel, "symbol").str(),
-         one ? runtime::KernelPlan::Workers::One : runtime::KernelPlan::Workers::All});
-  }
-  return function;
+  if (plan.functions.empty())
+    return module.emitError("expects a function with attn.bounds to compile, got none"), failure();
+  return plan;
 }
+
+static FailureOr<std::string> serialize(ModuleOp module, const runtime::Plan &plan,
+                                        const char *kind, StringRef code) {
+  runtime::CodeSection section{kind, code};
+  auto bytes = runtime::serialize(plan, {&section, 1});
+  if (!bytes)
+    return module.emitError(bytes.error().message()), failure();
+  return std::move(*bytes);
+}
+
+//===----------------------------------------------------------------------===//
+// The host
+//===----------------------------------------------------------------------===//
 
 /// The module without its plans: what becomes code.
 static OwningOpRef<ModuleOp> codeOf(ModuleOp module) {
@@ -96,25 +55,51 @@ FailureOr<std::string> pagefold::writeLLVMIR(ModuleOp module, const host::HostTa
   return host::emitLLVMIR(*codeOf(module), target);
 }
 
-FailureOr<std::string> pagefold::writeArtifact(ModuleOp module, const host::HostTarget &target) {
-  runtime::Plan plan;
-  plan.compiler = "pagefold " PAGEFOLD_VERSION;
-  plan.target = {"host", target.triple, target.cpu, target.features};
-  SmallVector<tile::PlanOp> plans(module.getOps<tile::PlanOp>());
-  if (plans.empty())
-    return module.emitError("expects a function with attn.bounds to compile, got none"), failure();
-  for (tile::PlanOp op : plans) {
-    FailureOr<runtime::FunctionPlan> function = convertFunction(op);
-    if (failed(function))
-      return failure();
-    plan.functions.push_back(std::move(*function));
-  }
+FailureOr<std::string> pagefold::writeHostArtifact(ModuleOp module,
+                                                   const host::HostTarget &target) {
+  FailureOr<runtime::Plan> plan =
+      convertPlans(module, {"host", target.triple, target.cpu, target.features});
+  if (failed(plan))
+    return failure();
   FailureOr<std::string> object = host::emitSharedObject(*codeOf(module), target);
   if (failed(object))
     return failure();
-  runtime::CodeSection section{"elf-shared", *object};
-  auto bytes = runtime::serialize(plan, {&section, 1});
-  if (!bytes)
-    return module.emitError(bytes.error().message()), failure();
-  return std::move(*bytes);
+  return serialize(module, *plan, "elf-shared", *object);
+}
+
+//===----------------------------------------------------------------------===//
+// A GPU
+//===----------------------------------------------------------------------===//
+
+FailureOr<std::string> pagefold::writeCudaCode(ModuleOp module, CudaCodeKind kind) {
+  auto kernels = llvm::to_vector(module.getOps<gpu::GPUModuleOp>());
+  if (kernels.size() != 1)
+    return module.emitError("expects one gpu.module with the kernels, got ") << kernels.size(),
+           failure();
+  FailureOr<std::string> ptx = hopper::emitPtx(kernels.front());
+  if (failed(ptx) || kind == CudaCodeKind::Ptx)
+    return ptx;
+  return hopper::assembleCubin(*ptx, module.getLoc());
+}
+
+/// Each kernel of the plans stands in the gpu.module: the driver would miss it only at a launch.
+static LogicalResult checkKernels(ModuleOp module) {
+  SymbolTable symbols(*module.getOps<gpu::GPUModuleOp>().begin());
+  for (tile::PlanOp op : module.getOps<tile::PlanOp>())
+    for (auto kernel : op.getPlan().getAs<ArrayAttr>("kernels").getAsRange<DictionaryAttr>())
+      if (auto symbol = kernel.getAs<StringAttr>("symbol"); !symbols.lookup(symbol))
+        return op.emitError("expects a kernel ") << symbol << " in the gpu.module, got none";
+  return success();
+}
+
+FailureOr<std::string> pagefold::writeCudaArtifact(ModuleOp module, CudaCodeKind kind) {
+  const hopper::Chip &chip = hopper::kHopper;
+  FailureOr<runtime::Plan> plan =
+      convertPlans(module, {"cuda", chip.triple.str(), chip.name.str(), {}});
+  if (failed(plan))
+    return failure();
+  FailureOr<std::string> code = writeCudaCode(module, kind);
+  if (failed(code) || failed(checkKernels(module)))
+    return failure();
+  return serialize(module, *plan, kind == CudaCodeKind::Ptx ? "ptx" : "cubin", *code);
 }

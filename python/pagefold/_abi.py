@@ -62,6 +62,7 @@ _RUNTIME = {
         c_void_p,
         [c_void_p, POINTER(POINTER(DLTensor)), c_size_t, c_void_p, c_size_t, c_void_p],
     ),
+    "pagefold_function_check": (c_void_p, [c_void_p]),
     "pagefold_function_counters_json": (c_void_p, [c_void_p, c_void_p, POINTER(c_void_p)]),
     "pagefold_set_num_threads": (c_void_p, [c_int]),
     "pagefold_pages_create": (c_void_p, [c_int32] * 4 + [c_int, POINTER(c_void_p)]),

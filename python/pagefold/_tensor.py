@@ -2,7 +2,10 @@
 #
 # Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Borrows the memory of numpy arrays and of anything with `__dlpack__` for the time of one call."""
+"""Borrows the memory of numpy arrays and of anything with `__dlpack__` for the time of one call.
+
+On a GPU nothing here waits: that what a tensor holds is written before the launch reads it is a matter of the stream.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ import numpy as np
 
 from . import _abi
 
-CPU = 1  # kDLCPU
+CPU, CUDA = 1, 2  # kDLCPU, kDLCUDA
+ANY_DEVICE = -1  # the number of a device that the exporter does not tell
 
 # name: (DLPack code, bits). The names are MLIR's; u8 stands for the bytes of a bitmap.
 DTYPES = {
@@ -74,6 +78,10 @@ class Tensor:
             strides=tuple(self.strides[axis] for axis in axes),
         )
 
+    def on(self, device: int | None) -> Tensor:
+        """The same memory, where its exporter did not tell the GPU's number: that of `device`."""
+        return dataclasses.replace(self, device=(CUDA, device)) if self.device[1] == ANY_DEVICE else self
+
     def dl_tensor(self) -> _abi.DLTensor:
         code, bits = DTYPES[self.dtype]
         dims = ctypes.c_int64 * len(self.shape)
@@ -89,7 +97,7 @@ class Tensor:
 
 
 def as_tensor(array, dtype: str | None = None, name: str = "array") -> Tensor:
-    """Borrows `array`: a numpy array, or an object with `__dlpack__` or the array interface.
+    """Borrows `array`: a numpy array, or an object with `__dlpack__`, the CUDA array interface or the array interface.
 
     `dtype` reads the elements as another type of the same width, such as "bf16" for uint16.
     Raises ValueError, naming the argument `name`, for what cannot be passed without a copy.
@@ -100,6 +108,8 @@ def as_tensor(array, dtype: str | None = None, name: str = "array") -> Tensor:
         tensor = _from_numpy(array, name, dtype)
     elif hasattr(array, "__dlpack__"):
         tensor = _from_dlpack(array, name, dtype)
+    elif hasattr(array, "__cuda_array_interface__"):
+        tensor = _from_cuda_interface(array, name, dtype)
     elif hasattr(array, "__array_interface__"):
         tensor = _from_numpy(np.asarray(array), name, dtype)
     else:
@@ -132,10 +142,13 @@ def _from_numpy(array: np.ndarray, name: str, dtype: str | None) -> Tensor:
 
 def _from_dlpack(array, name: str, dtype: str | None) -> Tensor:
     device = tuple(int(part) for part in array.__dlpack_device__())
-    if device[0] != CPU:
-        raise ValueError(f"{name}: expects host memory, got DLPack device type {device[0]}, id {device[1]}")
+    if device[0] not in (CPU, CUDA):
+        raise ValueError(
+            f"{name}: expects host or CUDA memory, got DLPack device type {device[0]}, id {device[1]}"
+        )
     try:
-        capsule = array.__dlpack__()
+        # -1: the exporter makes no stream wait.
+        capsule = array.__dlpack__(stream=-1) if device[0] == CUDA else array.__dlpack__()
     except (BufferError, RuntimeError, TypeError) as error:
         raise ValueError(f"{name}: cannot be borrowed through DLPack: {error}") from error
     # An unconsumed capsule frees its tensor when it dies, so holding it is all that borrowing takes.
@@ -153,6 +166,25 @@ def _from_dlpack(array, name: str, dtype: str | None) -> Tensor:
         device=device,
         writable=True,
         owner=(array, capsule),
+    )
+
+
+def _from_cuda_interface(array, name: str, dtype: str | None) -> Tensor:
+    interface = array.__cuda_array_interface__
+    element, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
+    spelled, found = _numpy_name(element)
+    strides, size = interface.get("strides"), element.itemsize
+    if strides is not None and any(stride % size for stride in strides):
+        raise ValueError(f"{name}: expects strides to be multiples of its {size}-byte elements")
+    address, read_only = interface["data"]
+    return Tensor(
+        data=address or 0,
+        shape=shape,
+        strides=_row_major(shape) if strides is None else tuple(stride // size for stride in strides),
+        dtype=_check_dtype(found, spelled, size, name, dtype),
+        device=(CUDA, ANY_DEVICE),
+        writable=not read_only,
+        owner=array,
     )
 
 

@@ -13,8 +13,8 @@ import threading
 
 import numpy as np
 
-from . import _abi
-from ._tensor import CPU, Tensor, as_tensor, numpy_dtype
+from . import _abi, _torch
+from ._tensor import ANY_DEVICE, CPU, CUDA, Tensor, as_tensor, numpy_dtype
 from .cache import PagedKV
 from .errors import PagefoldError
 
@@ -35,8 +35,11 @@ class Parameter:
         kinds = ", ".join("{dtype} {shape}".format(**spec) for spec in self.specs)
         return f"Parameter({self.name}: {kinds})"
 
-    def tensors(self, value) -> list[Tensor]:
-        """The tensors that `value` passes; ValueError, naming the argument, for what does not fit."""
+    def tensors(self, value, memory: int) -> list[Tensor]:
+        """The tensors that `value` passes; ValueError, naming the argument, for what does not fit.
+
+        `memory` is the DLPack device type that the function works in.
+        """
         if len(self.specs) == len(_CACHE_PARTS):
             if not isinstance(value, PagedKV):
                 raise ValueError(f"{self.name}: expects a PagedKV, got {type(value).__name__}")
@@ -45,7 +48,7 @@ class Parameter:
             tensors = [_number(value, self.specs[0])]
         else:
             tensors = [as_tensor(value, _stored_as_bits(value, self.specs[0]), self.name)]
-        return [_fitted(tensor, spec) for tensor, spec in zip(tensors, self.specs)]
+        return [_fitted(tensor, spec, memory) for tensor, spec in zip(tensors, self.specs)]
 
 
 class Function:
@@ -58,34 +61,51 @@ class Function:
         self.plan: dict = json.loads(library.pagefold_function_plan_json(handle))
         self.parameters = _parameters(_specs(self.plan["args"]))
         self._results = _specs(self.plan["results"])
+        self._memory = CUDA if self.plan.get("target", {}).get("kind") == "cuda" else CPU
 
-    def __call__(self, *args, out=None, **kwargs):
+    def __call__(self, *args, out=None, stream=None, **kwargs):
         """Calls with arrays in the order of the graph's arguments, or by name.
 
         Returns the result, or a tuple of them: the arrays of `out` (one, or a tuple) when given, else new
-        numpy arrays. Nothing that is passed is copied.
+        ones: torch tensors where an argument is one, numpy arrays where none is. Nothing that is passed is copied.
+
+        Compiled for a GPU the call enqueues kernels on `stream` and returns: a number (a CUstream), or an object of
+        torch or cupy; without one on torch's current stream, where torch is in use, else on the default one. The
+        error of a request comes with the next call, or by `check`.
         """
         values = zip(self.parameters, self._bind(args, kwargs))
-        tensors = [tensor for parameter, value in values for tensor in parameter.tensors(value)]
+        tensors = [tensor for parameter, value in values for tensor in parameter.tensors(value, self._memory)]
         dims = _Dims(self.plan.get("bounds", {}))
         for tensor, spec in zip(tensors, (spec for parameter in self.parameters for spec in parameter.specs)):
             dims.bind(tensor, spec)
-        results = self._allocate(dims) if out is None else out if isinstance(out, (tuple, list)) else (out,)
+        results = (
+            self._allocate(dims, tensors)
+            if out is None
+            else out if isinstance(out, (tuple, list)) else (out,)
+        )
         returned = results[0] if len(results) == 1 else tuple(results) or None
         try:
-            self._launch(tensors + self._checked_results(results, dims))
+            self._launch(tensors + self._checked_results(results, dims), stream)
         except PagefoldError as error:
-            error.results = results
+            if self._memory == CPU:  # a GPU's error is of an earlier call
+                error.results = results
             raise
         return returned
 
+    def check(self) -> None:
+        """Raises the error that a call on a GPU has left, once its stream has been waited for."""
+        _abi.check(self._library, self._library.pagefold_function_check(self._handle))
+
     def counters(self) -> dict:
-        """Tile counts of this thread's last call, for a module compiled with counters=True."""
-        workspace = getattr(self._local, "workspace", None)
+        """Tile counts of this thread's last call, for a module compiled with counters=True. Waits for a GPU."""
+        workspace = getattr(self._local, "last_workspace", None)
         if workspace is None:
             raise ValueError("counters: expects a call before, of a module compiled with counters=True")
+        if self._memory == CUDA:
+            _torch.wait(workspace)
         text = ctypes.c_void_p()
-        error = self._library.pagefold_function_counters_json(self._handle, workspace.ctypes.data, text)
+        data = as_tensor(workspace).data
+        error = self._library.pagefold_function_counters_json(self._handle, data, text)
         _abi.check(self._library, error)
         return json.loads(_abi.take_string(self._library, text))
 
@@ -103,12 +123,16 @@ class Function:
             raise TypeError(f"missing {', '.join(missing)}; {takes}")
         return [bound[name] for name in names]
 
-    def _allocate(self, dims: _Dims) -> tuple[np.ndarray, ...]:
-        shapes = [dims.shape(spec) for spec in self._results]
+    def _allocate(self, dims: _Dims, arguments: list[Tensor]) -> tuple:
+        shapes = [(dims.shape(spec), spec["dtype"]) for spec in self._results]
         # Zeros, since rows that no request owns are not written: no stale memory in a result.
-        return tuple(
-            np.zeros(shape, numpy_dtype(spec["dtype"])) for shape, spec in zip(shapes, self._results)
-        )
+        if device := _torch.device_of(arguments, self._memory):
+            return tuple(_torch.zeros(shape, dtype, device) for shape, dtype in shapes)
+        if self._memory == CUDA and shapes:
+            raise ValueError(
+                "out: expects tensors for the results, since no argument is a torch tensor on a GPU"
+            )
+        return tuple(np.zeros(shape, numpy_dtype(dtype)) for shape, dtype in shapes)
 
     def _checked_results(self, results, dims: _Dims) -> list[Tensor]:
         if len(results) != len(self._results):
@@ -116,32 +140,47 @@ class Function:
         tensors = []
         for index, (array, spec) in enumerate(zip(results, self._results)):
             spec = {**spec, "name": "out" if len(results) == 1 else f"out[{index}]", "access": "write"}
-            tensor = _fitted(as_tensor(array, _stored_as_bits(array, spec), spec["name"]), spec)
+            tensor = _fitted(
+                as_tensor(array, _stored_as_bits(array, spec), spec["name"]), spec, self._memory
+            )
             dims.bind(tensor, spec)
             tensors.append(tensor)
         return tensors
 
-    def _launch(self, tensors: list[Tensor]) -> None:
-        dl_tensors = [tensor.dl_tensor() for tensor in tensors]
+    def _launch(self, tensors: list[Tensor], stream) -> None:
+        device = _device_of(tensors) if self._memory == CUDA else None
+        dl_tensors = [tensor.on(device).dl_tensor() for tensor in tensors]
         pointers = (ctypes.POINTER(_abi.DLTensor) * len(dl_tensors))(*map(ctypes.pointer, dl_tensors))
-        workspace, size = self._workspace()
-        error = self._library.pagefold_function_launch(
-            self._handle, pointers, len(dl_tensors), workspace, size, None
-        )
+        with _torch.device_guard(device):
+            handle = None if device is None else _torch.stream_handle(stream, device)
+            workspace, size = self._workspace(device, handle)
+            error = self._library.pagefold_function_launch(
+                self._handle, pointers, len(dl_tensors), workspace, size, handle
+            )
         _abi.check(self._library, error)
 
-    def _workspace(self) -> tuple[int | None, int]:
+    def _workspace(self, device: int | None, stream: int | None) -> tuple[int | None, int]:
         """Counters are read from the workspace, so that it is kept; else the launch takes one of its own."""
         if self.plan.get("counters") is None:
             return None, 0
-        if not hasattr(self._local, "workspace"):
-            size = self._library.pagefold_function_workspace_size(self._handle)
+        kept = self._local.__dict__.setdefault("workspaces", {})
+        if (device, stream) not in kept:
+            kept[device, stream] = self._new_workspace(device, stream)
+        self._local.last_workspace = kept[device, stream]
+        tensor = as_tensor(self._local.last_workspace)
+        return tensor.data, tensor.shape[0]
+
+    def _new_workspace(self, device: int | None, stream: int | None):
+        size = self._library.pagefold_function_workspace_size(self._handle)
+        if device is None:
             memory = np.empty(size + _WORKSPACE_ALIGNMENT, np.uint8)
-            start = -memory.ctypes.data % _WORKSPACE_ALIGNMENT
-            self._local.workspace = memory[start : start + size]
-            data = self._local.workspace.ctypes.data
-            _abi.check(self._library, self._library.pagefold_workspace_init(self._handle, data, size, None))
-        return self._local.workspace.ctypes.data, self._local.workspace.size
+        else:
+            memory = _torch.bytes(size + _WORKSPACE_ALIGNMENT, device)
+        start = -as_tensor(memory).data % _WORKSPACE_ALIGNMENT
+        memory = memory[start : start + size]
+        data = as_tensor(memory).data
+        _abi.check(self._library, self._library.pagefold_workspace_init(self._handle, data, size, stream))
+        return memory
 
 
 # ---- The plan's arguments ---------------------------------------------------------------------------
@@ -207,6 +246,14 @@ def _split(dim: str) -> tuple[str, int]:
     return symbol.strip(), int(extra or 0)
 
 
+def _misplaced(spec: dict, memory: int) -> str:
+    if memory == CPU:
+        return "expects host memory, got a tensor on a GPU; copy it to the host, or compile with target='cuda'"
+    if spec.get("scalar"):
+        return "expects a number or host memory, got a tensor on a GPU, which a call would have to wait for"
+    return "expects a tensor on a GPU, got host memory; copy it to the GPU, or compile with target='host'"
+
+
 def _number(value: int | float, spec: dict) -> Tensor:
     """A Python number as a tensor without dimensions."""
     integer = spec["dtype"] == "i32"
@@ -220,7 +267,13 @@ def _stored_as_bits(array, spec: dict) -> str | None:
     return "bf16" if spec["dtype"] == "bf16" and getattr(array, "dtype", None) == np.uint16 else None
 
 
-def _fitted(tensor: Tensor, spec: dict) -> Tensor:
+def _device_of(tensors: list[Tensor]) -> int:
+    """The GPU of a call: that of the first tensor that says where it lies."""
+    devices = [number for kind, number in (tensor.device for tensor in tensors) if kind == CUDA]
+    return next((number for number in devices if number != ANY_DEVICE), 0)
+
+
+def _fitted(tensor: Tensor, spec: dict, memory: int) -> Tensor:
     """`tensor`, where it fits what the plan says of the argument; else ValueError."""
     name, dtype, shape = spec["name"], spec["dtype"], spec["shape"]
     if {tensor.dtype, dtype} == {"u8", "i8"}:  # bytes are bytes: a bitmap comes as either
@@ -231,8 +284,8 @@ def _fitted(tensor: Tensor, spec: dict) -> Tensor:
     if len(tensor.shape) != len(shape) or not fits:
         needed = ", ".join("?" if dim is None else str(dim) for dim in shape)
         raise ValueError(f"{name}: expects shape [{needed}], got {list(tensor.shape)}")
-    if tensor.device[0] != CPU:
-        raise ValueError(f"{name}: expects host memory, got DLPack device {tensor.device}")
+    if tensor.device[0] != (CPU if spec.get("scalar") else memory):
+        raise ValueError(f"{name}: {_misplaced(spec, memory)}")
     # numpy gives arrays without elements strides of 0.
     if tensor.shape and tensor.shape[-1] > 1 and tensor.strides[-1] != 1 and 0 not in tensor.shape:
         raise ValueError(

@@ -24,6 +24,7 @@ def compile(
     graph: Graph | str | bytes,
     *,
     target: str = "host",
+    code: str = "ptx",
     q_tile: int | None = None,
     kv_tile: int | None = None,
     splits: int | None = None,
@@ -33,13 +34,15 @@ def compile(
 ) -> Module:
     """Compiles a graph, or the text of one.
 
-    q_tile, kv_tile, splits override the schedule that the compiler would choose. online_softmax=False keeps
+    target is "host" or "cuda" (Hopper; code="cubin" assembles with CUDA's ptxas, where "ptx" leaves that to the
+    driver). q_tile, kv_tile, splits override the schedule that the compiler would choose. online_softmax=False keeps
     the scores in memory (the baseline), fuse=False leaves each op a kernel of its own, counters=True
     counts the tiles that a call visits.
     """
     schedule = {"q_tile": q_tile, "kv_tile": kv_tile, "splits": splits}
     options = {
         "target": target,
+        "code": code,
         "schedule": {name: value for name, value in schedule.items() if value is not None},
         "online_softmax": online_softmax,
         "fuse": fuse,
@@ -97,8 +100,8 @@ class Module:
             self._functions[name] = Function(self._library, handle, owner=self)
         return self._functions[name]
 
-    def __call__(self, *args, out=None, **kwargs):
-        return self.function()(*args, out=out, **kwargs)
+    def __call__(self, *args, out=None, stream=None, **kwargs):
+        return self.function()(*args, out=out, stream=stream, **kwargs)
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the artifact, for `load` and for runtimes without a compiler."""

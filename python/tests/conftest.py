@@ -33,6 +33,16 @@ def runtime():
 
 
 @pytest.fixture(scope="session")
+def fake_driver_path():
+    """The CUDA driver that writes down its calls (runtime/test/cuda)."""
+    default = ROOT / "build/release/runtime/test/cuda/libpagefold_fake_driver.so"
+    path = Path(os.environ.get("PAGEFOLD_FAKE_DRIVER", default))
+    if not path.is_file():
+        pytest.skip(f"{path} not built")
+    return path
+
+
+@pytest.fixture(scope="session")
 def opt():
     """The path of pagefold-opt."""
     for candidate in (os.environ.get("PAGEFOLD_OPT"), ROOT / "build/release/bin/pagefold-opt"):

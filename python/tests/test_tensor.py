@@ -17,7 +17,7 @@ class ThroughDLPack:
     def __init__(self, array, device=(1, 0)):
         self.array, self.device = array, device
 
-    def __dlpack__(self):
+    def __dlpack__(self, stream=None):
         return self.array.__dlpack__()
 
     def __dlpack_device__(self):
@@ -82,9 +82,9 @@ def test_bf16_is_a_dtype_of_ml_dtypes_or_bits():
         (np.zeros(13, np.uint8)[1:].view(np.float32), None, "x: expects strides and address"),
         ([1, 2], None, "x: expects an array .*, got list"),
         (
-            ThroughDLPack(np.zeros(3), device=(2, 1)),
+            ThroughDLPack(np.zeros(3), device=(10, 1)),
             None,
-            "x: expects host memory, got DLPack device type 2, id 1",
+            "x: expects host or CUDA memory, got DLPack device type 10, id 1",
         ),
     ],
 )

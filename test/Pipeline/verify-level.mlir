@@ -50,6 +50,7 @@ func.func @level_3(%n: index, %x: f32, %m: memref<?xf32>) {
 
 // The plan stays to the end; the llvm dialect comes at the end only.
 // HOST-NOT: error: 'tile.plan'
+// NVVM-NOT: error: 'tile.plan'
 // HOST: error: 'llvm.func' op is not part of level host: a pass of an earlier level should have removed it
 // LLVM-NOT: error: 'tile.plan'
 // LLVM-NOT: error: 'llvm.func'

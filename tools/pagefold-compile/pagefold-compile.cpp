@@ -9,6 +9,7 @@
 //   pagefold-compile layer.mlir --stop-after=tile      the module after a stage, as text
 //   pagefold-compile layer.mlir --dump-stages=stages -o layer.bundle
 //   pagefold-compile stages/2-tile.mlir --start-from=host -o layer.bundle
+//   pagefold-compile layer.mlir --target=cuda --emit=ptx
 //
 // An error leaves no output file, and the file that was there as it was.
 //
@@ -21,6 +22,7 @@
 #include "pagefold/Pipeline/Pipeline.h"
 #include "pagefold/Pipeline/Remarks.h"
 #include "pagefold/Target/Artifact.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FileSystem.h"
@@ -28,6 +30,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
+#include <deque>
+#include <functional>
 
 using namespace mlir;
 using namespace pagefold;
@@ -39,14 +43,7 @@ namespace cl = llvm::cl;
 
 namespace {
 
-enum class Emit { MLIR, LLVM, Bundle };
-
-auto stages() {
-  return cl::values(clEnumValN(Stage::Attn, "attn", "small ops fuse"),
-                    clEnumValN(Stage::Tile, "tile", "buffers, the fold, schedules, visit lists"),
-                    clEnumValN(Stage::Host, "host", "vectors and loops"),
-                    clEnumValN(Stage::LLVM, "llvm", "the llvm dialect"));
-}
+enum class Emit { MLIR, LLVM, Ptx, Cubin, Bundle };
 
 /// What the command line says.
 struct Options {
@@ -58,70 +55,116 @@ struct Options {
   cl::opt<Emit> emit{
       "emit", cl::desc("What to write (default: bundle; mlir with --stop-after)"),
       cl::values(clEnumValN(Emit::MLIR, "mlir", "the module after the last stage that ran"),
-                 clEnumValN(Emit::LLVM, "llvm", "the optimised LLVM IR, to read"),
+                 clEnumValN(Emit::LLVM, "llvm", "the optimised LLVM IR of target host, to read"),
+                 clEnumValN(Emit::Ptx, "ptx", "the assembly of target cuda"),
+                 clEnumValN(Emit::Cubin, "cubin", "what CUDA's ptxas makes of it"),
                  clEnumValN(Emit::Bundle, "bundle", "code and launch plan, for the runtime")),
       cl::init(Emit::Bundle), cl::cat(category)};
 
-  cl::opt<Stage> startFrom{
+  cl::opt<std::string> startFrom{
       "start-from",
       cl::desc("First stage to run: the input is what the stage before it wrote (default: attn)"),
-      stages(), cl::init(Stage::Attn), cl::cat(category)};
-  cl::opt<Stage> stopAfter{"stop-after", cl::desc("Last stage to run (default: llvm)"), stages(),
-                           cl::init(Stage::LLVM), cl::cat(category)};
+      cl::value_desc("attn, tile, host or hopper, llvm"), cl::init("attn"), cl::cat(category)};
+  cl::opt<std::string> stopAfter{"stop-after", cl::desc("Last stage to run (default: llvm)"),
+                                 cl::value_desc("stage"), cl::init("llvm"), cl::cat(category)};
   cl::opt<std::string> dumpStages{"dump-stages",
                                   cl::desc("Write the module after each stage to this folder"),
                                   cl::value_desc("folder"), cl::cat(category)};
   cl::opt<bool> explain{"explain", cl::desc("Say on standard error what was chosen, and why"),
                         cl::cat(category)};
 
-  cl::opt<std::string> cpu{"cpu", cl::desc("Processor, by LLVM's name (default: this one)"),
-                           cl::value_desc("name"), cl::cat(category)};
-  cl::opt<bool> noFuse{"no-fuse", cl::desc("Leave small ops as kernels of their own"),
-                       cl::cat(category)};
-  cl::opt<bool> noOnlineSoftmax{
-      "no-online-softmax", cl::desc("Keep all scores in memory: the baseline"), cl::cat(category)};
-  cl::opt<bool> counters{"counters", cl::desc("Count tiles in the workspace"), cl::cat(category)};
-  cl::opt<int64_t> qTile{"q-tile", cl::desc("Rows of a query tile"), cl::cat(category)};
-  cl::opt<int64_t> kvTile{"kv-tile", cl::desc("Keys of a KV tile"), cl::cat(category)};
-  cl::opt<int64_t> splits{"splits", cl::desc("Parts of the KV dimension"), cl::cat(category)};
-  cl::opt<std::string> form{"form", cl::desc("Form of the products: outer or dot"),
-                            cl::cat(category)};
-
-  CompileOptions compileOptions() const;
+  Options();
+  /// Puts in what depends on other options; false, having said why, where options contradict.
   bool check();
+
+  CompileOptions compile;                        ///< filled by check()
+  Stage first = Stage::Attn, last = Stage::LLVM; ///< by check()
+
+private:
+  template <typename T> void add(const OptionRow &row, T CompileOptions::*field);
+  void addNegated(const OptionRow &row, bool CompileOptions::*field);
+  bool check(const cl::opt<std::string> &stage, Stage &found) const;
+  bool checkEmit() const;
+
+  /// Fill `compile` from the options of the table, which they own.
+  std::vector<std::function<void()>> setters;
+  std::deque<std::string> texts; ///< names and helps that are not the table's
 };
 
 } // namespace
 
-CompileOptions Options::compileOptions() const {
-  CompileOptions options;
-  options.cpu = cpu;
-  options.fuse = !noFuse;
-  options.onlineSoftmax = !noOnlineSoftmax;
-  options.counters = counters;
-  options.qTile = qTile;
-  options.kvTile = kvTile;
-  options.splits = splits;
-  options.form = form;
-  return options;
+template <typename T> void Options::add(const OptionRow &row, T CompileOptions::*field) {
+  auto option =
+      std::make_shared<cl::opt<T>>(StringRef(row.name), cl::desc(row.help), cl::cat(category));
+  setters.push_back([this, field, option] {
+    if (option->getNumOccurrences())
+      compile.*field = option->getValue();
+  });
 }
 
-/// Puts in defaults that depend on other options; false, having said why, where options contradict.
-bool Options::check() {
-  if (stopAfter.getNumOccurrences() && !emit.getNumOccurrences())
-    emit = Emit::MLIR;
-  if (stopAfter < startFrom) {
-    llvm::WithColor::error() << "expects --stop-after not to be before --start-from\n";
-    return false;
+/// What is on by itself is turned off by --no-name.
+void Options::addNegated(const OptionRow &row, bool CompileOptions::*field) {
+  const std::string &name = texts.emplace_back("no-" + row.name.str());
+  const std::string &help = texts.emplace_back("do not " + row.help.str());
+  auto option = std::make_shared<cl::opt<bool>>(StringRef(name), cl::desc(help), cl::cat(category));
+  setters.push_back([this, field, option] { compile.*field = !*option; });
+}
+
+Options::Options() {
+  for (const OptionRow &row : optionTable()) {
+    const auto *flag = std::get_if<bool CompileOptions::*>(&row.field);
+    if (flag && compile.**flag)
+      addNegated(row, *flag);
+    else
+      std::visit([&](auto field) { add(row, field); }, row.field);
   }
-  if (emit != Emit::MLIR && stopAfter != Stage::LLVM) {
-    llvm::WithColor::error() << "--emit=" << (emit == Emit::LLVM ? "llvm" : "bundle")
-                             << " needs all stages, got --stop-after="
-                             << stageNames()[static_cast<int>(stopAfter.getValue())]
+}
+
+bool Options::check(const cl::opt<std::string> &stage, Stage &found) const {
+  std::optional<Stage> named = stageFromName(stage, compile);
+  if (named)
+    found = *named;
+  else
+    llvm::WithColor::error() << "expects --" << stage.ArgStr << " to be one of "
+                             << llvm::join(stageNames(compile), ", ") << " for target "
+                             << compile.target << ", got " << stage << '\n';
+  return named.has_value();
+}
+
+bool Options::checkEmit() const {
+  static constexpr StringLiteral kNames[] = {"mlir", "llvm", "ptx", "cubin", "bundle"};
+  const Emit what = emit.getValue();
+  StringRef name = kNames[static_cast<int>(what)];
+  if (what != Emit::MLIR && last != Stage::LLVM) {
+    llvm::WithColor::error() << "--emit=" << name
+                             << " needs all stages, got --stop-after=" << stopAfter
                              << "; use --emit=mlir\n";
     return false;
   }
-  return true;
+  const bool cuda = what == Emit::Ptx || what == Emit::Cubin;
+  if (cuda ? compile.isCuda() : what != Emit::LLVM || !compile.isCuda())
+    return true;
+  llvm::WithColor::error() << "--emit=" << name << " needs --target=" << (cuda ? "cuda" : "host")
+                           << ", got " << compile.target << '\n';
+  return false;
+}
+
+bool Options::check() {
+  for (const std::function<void()> &set : setters)
+    set();
+  if (std::string error = checkCompileOptions(compile); !error.empty()) {
+    llvm::WithColor::error() << error << '\n';
+    return false;
+  }
+  if (stopAfter.getNumOccurrences() && !emit.getNumOccurrences())
+    emit = Emit::MLIR;
+  if (!check(startFrom, first) || !check(stopAfter, last))
+    return false;
+  if (last < first) {
+    llvm::WithColor::error() << "expects --stop-after not to be before --start-from\n";
+    return false;
+  }
+  return checkEmit();
 }
 
 /// LLVM's libraries register options for LLVM's own tools, some under the names of ours
@@ -147,14 +190,21 @@ static OwningOpRef<ModuleOp> parse(const std::shared_ptr<llvm::SourceMgr> &sourc
 
 /// What goes into the output file. Errors are diagnostics.
 static FailureOr<std::string> compile(ModuleOp module, const Options &options) {
-  CompileOptions chosen = options.compileOptions();
   if (failed(
-          compileStages(module, options.startFrom, options.stopAfter, chosen, options.dumpStages)))
+          compileStages(module, options.first, options.last, options.compile, options.dumpStages)))
     return failure();
-  if (options.emit == Emit::Bundle)
-    return writeArtifact(module, targetOf(chosen));
-  if (options.emit == Emit::LLVM)
-    return writeLLVMIR(module, targetOf(chosen));
+  switch (options.emit.getValue()) {
+  case Emit::Bundle:
+    return writeArtifact(module, options.compile);
+  case Emit::LLVM:
+    return writeLLVMIR(module, options.compile);
+  case Emit::Ptx:
+    return writeCudaCode(module, CudaCodeKind::Ptx);
+  case Emit::Cubin:
+    return writeCudaCode(module, CudaCodeKind::Cubin);
+  case Emit::MLIR:
+    break;
+  }
   std::string text;
   llvm::raw_string_ostream os(text);
   module.print(os);
@@ -214,7 +264,7 @@ int main(int argc, char **argv) {
   auto source = std::make_shared<llvm::SourceMgr>();
   source->AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(*source, &context);
-  OwningOpRef<ModuleOp> module = parse(source, context, options.startFrom);
+  OwningOpRef<ModuleOp> module = parse(source, context, options.first);
   if (!module)
     return 1;
   const std::string output = options.output; // lld, inside, sets every option back to its default

@@ -5,13 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   stage  passes                                                        then holds (verify pass)
-//   attn   attn-fuse, canonicalize                                       level 1, small ops in
-//   their regions tile   attn-to-tile, tile-online-softmax, tile-select-schedule,
-//          tile-visit-lists, tile-split-kv                               no tensor, no attn op
-//   host   tile-to-host, canonicalize, cse                               no tile op but tile.plan
-//   llvm   host-expand-math, upstream's conversions, host-frame-entry    the llvm dialect and
-//   tile.plan
+//   stage   passes                                              then holds (verify pass)
+//   attn    attn-fuse, canonicalize                             level 1, small ops in their regions
+//   tile    attn-to-tile, tile-online-softmax,
+//           tile-select-schedule, tile-visit-lists,
+//           tile-split-kv                                       no tensor, no attn op
+//   host    tile-to-host, canonicalize, cse                     no tile op but tile.plan
+//   llvm    host-expand-math, upstream's conversions,
+//           host-frame-entry                                    the llvm dialect and tile.plan
+//
+// For target cuda the last two are
+//   hopper  canonicalize, cse                                   a gpu.module, and tile.plan
+//   llvm    hopper-to-nvvm, convert-nvvm-to-llvm                there llvm and nvvm, and tile.plan
 //
 // A stage's output can be printed, and fed back in: compileStages starts and stops where it is
 // told.
@@ -23,29 +28,17 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "pagefold/Target/Host/HostCode.h"
+#include "pagefold/Pipeline/Options.h"
+#include <optional>
 #include <string>
 
 namespace pagefold {
 
-/// What can be chosen about a compile. Zeros and empty strings mean: from the schedule table.
-struct CompileOptions {
-  std::string target = "host";
-  std::string cpu;           ///< of the host target; empty: this machine
-  bool fuse = true;          ///< attn-fuse
-  bool onlineSoftmax = true; ///< off: the materialised baseline
-  bool counters = false;     ///< count tiles in the workspace
-  int64_t qTile = 0, kvTile = 0, splits = 0;
-  std::string form;
-};
-
-/// Reads the JSON of pagefold-c/Compiler.h. An unknown key or a wrong type is an error with a
-/// sentence.
-mlir::FailureOr<CompileOptions> parseCompileOptions(llvm::StringRef json, std::string &error);
-
-enum class Stage { Attn, Tile, Host, LLVM };
-llvm::ArrayRef<llvm::StringLiteral> stageNames();
-std::optional<Stage> stageFromName(llvm::StringRef name);
+/// Level 3 has a name for each target: host or hopper.
+enum class Stage { Attn, Tile, Kernels, LLVM };
+/// The stages in order, by the names that they have for the options' target.
+llvm::ArrayRef<llvm::StringLiteral> stageNames(const CompileOptions &options);
+std::optional<Stage> stageFromName(llvm::StringRef name, const CompileOptions &options);
 
 /// The passes of one stage, its verify pass at the end.
 void buildStage(mlir::OpPassManager &manager, Stage stage, const CompileOptions &options);
@@ -55,14 +48,17 @@ mlir::LogicalResult compileStages(mlir::ModuleOp module, Stage first, Stage last
                                   const CompileOptions &options,
                                   llvm::StringRef dumpDirectory = {});
 
-/// The processor that the options name.
-host::HostTarget targetOf(const CompileOptions &options);
+/// What --emit=llvm shows: the optimised LLVM IR of the host's code, as text.
+mlir::FailureOr<std::string> writeLLVMIR(mlir::ModuleOp module, const CompileOptions &options);
+
+/// The artifact of a module after its last stage.
+mlir::FailureOr<std::string> writeArtifact(mlir::ModuleOp module, const CompileOptions &options);
 
 /// All stages, then the artifact's bytes. Errors are diagnostics of the module's context.
 mlir::FailureOr<std::string> compileToArtifact(mlir::ModuleOp module,
                                                const CompileOptions &options);
 
-/// Names the pipelines pagefold-attn, pagefold-tile, pagefold-host, pagefold-llvm.
+/// Names the pipelines pagefold-attn, pagefold-tile, pagefold-host, pagefold-hopper, pagefold-llvm.
 void registerPagefoldPipelines();
 
 } // namespace pagefold

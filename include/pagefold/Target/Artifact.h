@@ -21,10 +21,20 @@
 namespace pagefold {
 
 /// Emits code for a module of the llvm dialect with tile.plan ops, and serialises both.
-mlir::FailureOr<std::string> writeArtifact(mlir::ModuleOp module, const host::HostTarget &target);
+mlir::FailureOr<std::string> writeHostArtifact(mlir::ModuleOp module,
+                                               const host::HostTarget &target);
 
-/// The optimised LLVM IR, as text, of the code that writeArtifact would emit: to read.
+/// The optimised LLVM IR, as text, of the code that writeHostArtifact would emit: to read.
 mlir::FailureOr<std::string> writeLLVMIR(mlir::ModuleOp module, const host::HostTarget &target);
+
+/// Text that the driver assembles for its GPU, or what CUDA's ptxas makes of it beforehand.
+enum class CudaCodeKind { Ptx, Cubin };
+
+/// As writeHostArtifact, of a module with a gpu.module of the llvm and nvvm dialects.
+mlir::FailureOr<std::string> writeCudaArtifact(mlir::ModuleOp module, CudaCodeKind kind);
+
+/// The code alone.
+mlir::FailureOr<std::string> writeCudaCode(mlir::ModuleOp module, CudaCodeKind kind);
 
 } // namespace pagefold
 

@@ -225,14 +225,17 @@ Status ArgumentBinder::Walk::checkAddress(const Layout &layout) const {
 // All arguments
 //===----------------------------------------------------------------------===//
 
-ArgumentBinder::ArgumentBinder(const FunctionPlan &function) : function_(function) {
+ArgumentBinder::ArgumentBinder(const FunctionPlan &function, DLDeviceType memory)
+    : function_(function), memory_(memory) {
+  size_t words = 0;
   for (const ArgumentPlan &arg : function.args) {
     std::vector<Dim> &dims = dims_.emplace_back();
     for (const Extent &extent : arg.shape) {
       bool symbolic = extent.kind == Extent::Kind::Symbol;
       dims.push_back({extent.kind, extent.value, symbolic ? symbolIndex(extent.symbol) : 0});
     }
-    frameWords_ += arg.scalar ? 1 : static_cast<size_t>(tensorWords(int64_t(dims.size())));
+    firstWords_.push_back(words);
+    words += arg.scalar ? 1 : static_cast<size_t>(tensorWords(int64_t(dims.size())));
   }
 }
 
@@ -253,6 +256,7 @@ Status ArgumentBinder::bind(std::span<const DLTensor *const> args, BoundArgument
                                                 std::to_string(plans.size()) + " arguments, got " +
                                                 std::to_string(args.size()));
   bound.words.clear();
+  bound.device = -1;
   bound.ranges.clear();
   bound.symbols.assign(symbols_.size(), {});
   for (size_t i = 0; i < plans.size(); ++i) {
@@ -267,6 +271,8 @@ Status ArgumentBinder::bind(std::span<const DLTensor *const> args, BoundArgument
 }
 
 Status ArgumentBinder::bindOne(const Walk &walk, BoundArguments &bound) const {
+  if (Status status = checkDevice(walk, bound); !status)
+    return status;
   if (Status status = checkType(walk); !status)
     return status;
   if (Status status = checkExtents(walk, bound); !status)
@@ -288,12 +294,35 @@ Status ArgumentBinder::bindOne(const Walk &walk, BoundArguments &bound) const {
   return {};
 }
 
+Status ArgumentBinder::checkDevice(const Walk &walk, BoundArguments &bound) const {
+  const DLDevice device = walk.tensor.device;
+  const DLDeviceType expected = walk.plan.scalar ? kDLCPU : memory_;
+  if (device.device_type != expected) {
+    const std::string got = ", got device type " + std::to_string(int(device.device_type));
+    if (expected == kDLCUDA)
+      return walk.refuse("a tensor in CUDA memory (device type 2)" + got +
+                         "; copy it to the GPU or compile with target host");
+    if (memory_ == kDLCUDA)
+      return walk.refuse("a scalar in host memory (device type 1)" + got +
+                         "; a launch reads it without waiting for the GPU");
+    return walk.refuse("a tensor in host memory (device type 1)" + got +
+                       "; copy it to the host or compile for its device");
+  }
+  if (walk.plan.scalar)
+    return {};
+  if (bound.device < 0) {
+    bound.device = device.device_id;
+    bound.deviceOf = walk.index;
+  }
+  if (memory_ == kDLCUDA && device.device_id != bound.device)
+    return walk.refuse("a tensor on device " + std::to_string(bound.device) + " as '" +
+                       function_.args[bound.deviceOf].name + "' is, got device " +
+                       std::to_string(device.device_id) + "; copy it there");
+  return {};
+}
+
 Status ArgumentBinder::checkType(const Walk &walk) const {
   const DLTensor &tensor = walk.tensor;
-  if (tensor.device.device_type != kDLCPU)
-    return walk.refuse("a tensor in host memory (device type 1), got device type " +
-                       std::to_string(static_cast<int>(tensor.device.device_type)) +
-                       "; copy it to the host or compile for its device");
   if (!sameType(walk.plan.dtype, tensor.dtype))
     return walk.refuse("dtype " + std::string(dtypeName(walk.plan.dtype)) + ", got " +
                        typeName(tensor.dtype));
@@ -364,5 +393,23 @@ Status ArgumentBinder::checkOverlaps(const BoundArguments &bound) const {
                         "overlap with '" +
                         plans[j].name + "'; give the result memory of its own");
   }
+  return {};
+}
+
+BoundArguments &pagefold::runtime::boundArguments() {
+  thread_local BoundArguments bound;
+  return bound;
+}
+
+Status pagefold::runtime::checkApart(const FunctionPlan &function, const BoundArguments &bound,
+                                     const void *workspace) {
+  auto begin = reinterpret_cast<uintptr_t>(workspace);
+  ByteRange used{begin, begin + static_cast<uintptr_t>(function.workspaceSize)};
+  for (size_t i = 0; i < bound.ranges.size(); ++i)
+    if (bound.ranges[i].intersects(used))
+      return fail(ErrorCode::InvalidArgument,
+                  "function '" + function.name + "', argument " + std::to_string(i) + " '" +
+                      function.args[i].name +
+                      "': expects memory outside the workspace, got an overlap");
   return {};
 }

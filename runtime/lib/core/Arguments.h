@@ -9,6 +9,9 @@
 // prepared once per function, so that a launch compares integers only; sentences are made when
 // something is wrong.
 //
+// Tensors lie in the memory that the function works in, all on one device. Scalars are read when
+// the launch starts: they lie in host memory, whatever the target.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PAGEFOLD_RUNTIME_LIB_CORE_ARGUMENTS_H
@@ -35,16 +38,19 @@ struct BoundArguments {
     size_t dim = 0;
   };
   std::vector<int64_t> words; ///< of the frame
+  int32_t device = -1;        ///< of the tensors; -1 where there is none
+  size_t deviceOf = 0;        ///< the argument that said so
   std::vector<ByteRange> ranges;
   std::vector<Symbol> symbols;
 };
 
 class ArgumentBinder {
 public:
-  explicit ArgumentBinder(const FunctionPlan &function);
+  /// Tensors are expected in `memory`: kDLCPU or kDLCUDA.
+  ArgumentBinder(const FunctionPlan &function, DLDeviceType memory);
 
-  /// Words of the frame that the arguments take.
-  size_t frameWords() const { return frameWords_; }
+  /// Words of the frame before those of argument `arg`.
+  size_t firstWord(size_t arg) const { return firstWords_[arg]; }
 
   /// Checks `args` and fills `bound`. Nothing of the tensors' data is touched but scalars.
   Status bind(std::span<const DLTensor *const> args, BoundArguments &bound) const;
@@ -64,15 +70,23 @@ private:
   size_t symbolIndex(const std::string &name);
   Status bindOne(const Walk &walk, BoundArguments &bound) const;
   Status checkType(const Walk &walk) const;
+  Status checkDevice(const Walk &walk, BoundArguments &bound) const;
   Status checkExtents(const Walk &walk, BoundArguments &bound) const;
   Status checkSymbol(const Walk &walk, size_t dim, BoundArguments &bound) const;
   Status checkOverlaps(const BoundArguments &bound) const;
 
   const FunctionPlan &function_;
+  DLDeviceType memory_;
   std::vector<std::vector<Dim>> dims_; ///< by argument
   std::vector<Symbol> symbols_;
-  size_t frameWords_ = 0;
+  std::vector<size_t> firstWords_; ///< by argument
 };
+
+/// Space for a launch's checked arguments, kept by the thread so that launches do not allocate.
+BoundArguments &boundArguments();
+
+/// No kernel may write its partial results over an argument.
+Status checkApart(const FunctionPlan &function, const BoundArguments &bound, const void *workspace);
 
 } // namespace pagefold::runtime
 

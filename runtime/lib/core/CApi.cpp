@@ -93,21 +93,29 @@ size_t pagefold_function_workspace_size(const pagefold_function *function) {
 //===----------------------------------------------------------------------===//
 
 pagefold_error *pagefold_workspace_init(const pagefold_function *function, void *workspace,
-                                        size_t size, void * /*stream*/) {
+                                        size_t size, void *stream) {
   return guarded([&]() -> Status {
     if (!function)
       return nullArgument("a function");
-    return unwrap(function)->initWorkspace(workspace, size);
+    return unwrap(function)->initWorkspace(workspace, size, stream);
   });
 }
 
 pagefold_error *pagefold_function_launch(const pagefold_function *function,
                                          const DLTensor *const *args, size_t num_args,
-                                         void *workspace, size_t size, void * /*stream*/) {
+                                         void *workspace, size_t size, void *stream) {
   return guarded([&]() -> Status {
     if (!function || (!args && num_args > 0))
       return nullArgument(function ? "arguments" : "a function");
-    return unwrap(function)->launch({args, num_args}, workspace, size);
+    return unwrap(function)->launch({args, num_args}, workspace, size, stream);
+  });
+}
+
+pagefold_error *pagefold_function_check(const pagefold_function *function) {
+  return guarded([&]() -> Status {
+    if (!function)
+      return nullArgument("a function");
+    return unwrap(function)->check();
   });
 }
 

@@ -8,8 +8,10 @@
 #include "HostFunction.h"
 
 #include "ErrorWord.h"
+#include "HostTarget.h"
 #include "pagefold/runtime/ThreadPool.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace pagefold::runtime;
@@ -68,34 +70,15 @@ struct KernelRun {
 
 /// Zeroes what a launch reports.
 void clearReports(const FunctionPlan &plan, std::byte *workspace) {
-  std::memset(workspace + plan.errorWord, 0, sizeof(ErrorWord));
+  std::memset(workspace + *plan.errorWord, 0, sizeof(ErrorWord));
   if (plan.counters)
     std::memset(workspace + *plan.counters, 0, sizeof(TileCounters));
 }
 
 ErrorWord readErrorWord(const FunctionPlan &plan, const std::byte *workspace) {
   ErrorWord word;
-  std::memcpy(&word, workspace + plan.errorWord, sizeof(word));
+  std::memcpy(&word, workspace + *plan.errorWord, sizeof(word));
   return word;
-}
-
-/// No kernel may write its partial results over an argument.
-Status checkApart(const FunctionPlan &plan, const BoundArguments &bound, const void *workspace) {
-  auto begin = reinterpret_cast<uintptr_t>(workspace);
-  ByteRange used{begin, begin + static_cast<uintptr_t>(plan.workspaceSize)};
-  for (size_t i = 0; i < bound.ranges.size(); ++i)
-    if (bound.ranges[i].intersects(used))
-      return fail(ErrorCode::InvalidArgument,
-                  "function '" + plan.name + "', argument " + std::to_string(i) + " '" +
-                      plan.args[i].name +
-                      "': expects memory outside the workspace, got an overlap");
-  return {};
-}
-
-/// Space for a launch's checked arguments, kept by the thread so that launches do not allocate.
-BoundArguments &boundArguments() {
-  thread_local BoundArguments bound;
-  return bound;
 }
 } // namespace
 
@@ -103,19 +86,21 @@ BoundArguments &boundArguments() {
 // The function
 //===----------------------------------------------------------------------===//
 
-Result<std::unique_ptr<Function>>
-HostFunction::create(const Plan &plan, const FunctionPlan &function, const HostCode &code) {
+Result<std::unique_ptr<Function>> HostFunction::create(const Plan &plan,
+                                                       const FunctionPlan &function,
+                                                       std::shared_ptr<const HostCode> code) {
   std::vector<HostKernel> kernels;
   for (const KernelPlan &kernel : function.kernels) {
-    Result<HostKernel> entry = code.kernel(kernel.symbol);
+    Result<HostKernel> entry = code->kernel(kernel.symbol);
     if (!entry)
       return tl::unexpected(entry.error());
     kernels.push_back(*entry);
   }
-  return std::unique_ptr<Function>(new HostFunction(plan, function, std::move(kernels)));
+  return std::unique_ptr<Function>(
+      new HostFunction(plan, function, std::move(code), std::move(kernels)));
 }
 
-Status HostFunction::initWorkspace(void *workspace, size_t size) const {
+Status HostFunction::initWorkspace(void *workspace, size_t size, void * /*stream*/) const {
   if (Status status = checkWorkspace(plan(), workspace, size); !status)
     return status;
   fillWorkspace(plan(), workspace);
@@ -123,8 +108,8 @@ Status HostFunction::initWorkspace(void *workspace, size_t size) const {
   return {};
 }
 
-Status HostFunction::launch(std::span<const DLTensor *const> args, void *workspace,
-                            size_t size) const {
+Status HostFunction::launch(std::span<const DLTensor *const> args, void *workspace, size_t size,
+                            void * /*stream*/) const {
   BoundArguments &bound = boundArguments();
   if (Status status = binder_.bind(args, bound); !status)
     return status;
@@ -166,4 +151,28 @@ Status HostFunction::run(std::span<const DLTensor *const> args, BoundArguments &
   if (word.request != 0)
     return tl::unexpected(explain(word, plan(), args));
   return {};
+}
+
+Result<std::vector<std::unique_ptr<Function>>>
+pagefold::runtime::loadHostFunctions(const Artifact &artifact) {
+  if (Status status = checkHostTarget(artifact.plan.target); !status)
+    return tl::unexpected(status.error());
+  auto section = std::find_if(artifact.code.begin(), artifact.code.end(),
+                              [](const CodeSection &s) { return s.kind == "elf-shared"; });
+  if (section == artifact.code.end())
+    return fail(
+        ErrorCode::BadInput,
+        "cannot load the artifact: target 'host' expects code of kind 'elf-shared', got none");
+  Result<HostCode> loaded = HostCode::load(section->bytes);
+  if (!loaded)
+    return tl::unexpected(loaded.error());
+  auto code = std::make_shared<const HostCode>(std::move(*loaded));
+  std::vector<std::unique_ptr<Function>> functions;
+  for (const FunctionPlan &plan : artifact.plan.functions) {
+    Result<std::unique_ptr<Function>> function = HostFunction::create(artifact.plan, plan, code);
+    if (!function)
+      return tl::unexpected(function.error());
+    functions.push_back(std::move(*function));
+  }
+  return functions;
 }

@@ -17,24 +17,31 @@ namespace pagefold::runtime {
 
 class HostFunction final : public Function {
 public:
-  /// Looks the kernels up; `code` must outlive the function.
+  /// Looks the kernels up in `code`, which functions of one artifact share.
   static Result<std::unique_ptr<Function>> create(const Plan &plan, const FunctionPlan &function,
-                                                  const HostCode &code);
+                                                  std::shared_ptr<const HostCode> code);
 
-  Status initWorkspace(void *workspace, size_t size) const override;
-  Status launch(std::span<const DLTensor *const> args, void *workspace, size_t size) const override;
+  Status initWorkspace(void *workspace, size_t size, void *stream) const override;
+  Status launch(std::span<const DLTensor *const> args, void *workspace, size_t size,
+                void *stream) const override;
 
 private:
-  HostFunction(const Plan &plan, const FunctionPlan &function, std::vector<HostKernel> kernels)
-      : Function(plan, function), kernels_(std::move(kernels)), binder_(this->plan()) {}
+  HostFunction(const Plan &plan, const FunctionPlan &function, std::shared_ptr<const HostCode> code,
+               std::vector<HostKernel> kernels)
+      : Function(plan, function), code_(std::move(code)), kernels_(std::move(kernels)),
+        binder_(this->plan(), kDLCPU) {}
 
   Status run(std::span<const DLTensor *const> args, BoundArguments &bound,
              std::byte *workspace) const;
 
+  std::shared_ptr<const HostCode> code_; ///< keeps the kernels mapped
   std::vector<HostKernel> kernels_;
   ArgumentBinder binder_;
   mutable WorkspaceCache workspaces_; ///< thread-safe
 };
+
+/// The functions of an artifact for target host.
+Result<std::vector<std::unique_ptr<Function>>> loadHostFunctions(const Artifact &artifact);
 
 } // namespace pagefold::runtime
 

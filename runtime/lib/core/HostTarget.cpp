@@ -107,11 +107,6 @@ std::string missingFeatures(const std::vector<std::string> &features) {
 } // namespace
 
 Status pagefold::runtime::checkHostTarget(const TargetPlan &target) {
-  if (target.kind != "host")
-    return fail(ErrorCode::Unsupported,
-                "cannot load the artifact: this runtime runs target 'host', "
-                "got '" +
-                    target.kind + "'; compile with target host");
   std::string_view triple = target.triple;
   if (triple.substr(0, triple.find('-')) != kArchitecture ||
       triple.find("linux") == std::string_view::npos)

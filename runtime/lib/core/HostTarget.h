@@ -12,7 +12,7 @@
 
 namespace pagefold::runtime {
 
-/// Checks kind, triple and features against this machine: code for another CPU ends in SIGILL, long
+/// Checks triple and features against this machine: code for another CPU ends in SIGILL, long
 /// after anybody could tell why.
 Status checkHostTarget(const TargetPlan &target);
 

@@ -7,59 +7,36 @@
 
 #include "pagefold/runtime/Module.h"
 
-#include "HostCode.h"
+#include "../cuda/CudaFunction.h"
 #include "HostFunction.h"
-#include "HostTarget.h"
 
 #include <cstring>
 
 using namespace pagefold::runtime;
 
-class Module::Code {
-public:
-  explicit Code(HostCode host) : host(std::move(host)) {}
-  HostCode host;
-};
+/// Makes the functions of an artifact; they keep its code.
+using Loader = Result<std::vector<std::unique_ptr<Function>>> (*)(const Artifact &artifact);
 
-namespace {
-Result<std::string_view> findSharedObject(const Artifact &artifact) {
-  for (const CodeSection &section : artifact.code)
-    if (section.kind == "elf-shared")
-      return section.bytes;
-  return fail(
-      ErrorCode::BadInput,
-      "cannot load the artifact: target 'host' expects code of kind 'elf-shared', got none");
+static Loader loaderOf(std::string_view kind) {
+  if (kind == "host")
+    return loadHostFunctions;
+  return kind == "cuda" ? loadCudaFunctions : nullptr;
 }
-} // namespace
-
-Module::Module(std::unique_ptr<Code> code, std::vector<std::unique_ptr<Function>> functions)
-    : code_(std::move(code)), functions_(std::move(functions)) {}
-
-Module::~Module() = default;
 
 Result<std::unique_ptr<Module>> Module::load(std::string_view bytes) {
   Result<Artifact> artifact = parse(bytes);
   if (!artifact)
     return tl::unexpected(artifact.error());
-  if (Status status = checkHostTarget(artifact->plan.target); !status)
-    return tl::unexpected(status.error());
-  Result<std::string_view> elf = findSharedObject(*artifact);
-  if (!elf)
-    return tl::unexpected(elf.error());
-  Result<HostCode> host = HostCode::load(*elf);
-  if (!host)
-    return tl::unexpected(host.error());
-
-  auto code = std::make_unique<Code>(std::move(*host));
-  std::vector<std::unique_ptr<Function>> functions;
-  for (const FunctionPlan &plan : artifact->plan.functions) {
-    Result<std::unique_ptr<Function>> function =
-        HostFunction::create(artifact->plan, plan, code->host);
-    if (!function)
-      return tl::unexpected(function.error());
-    functions.push_back(std::move(*function));
-  }
-  return std::unique_ptr<Module>(new Module(std::move(code), std::move(functions)));
+  const std::string &kind = artifact->plan.target.kind;
+  Loader load = loaderOf(kind);
+  if (!load)
+    return fail(ErrorCode::Unsupported,
+                "cannot load the artifact: this runtime runs targets 'host' and 'cuda', got '" +
+                    kind + "'; compile with one of them");
+  auto functions = load(*artifact);
+  if (!functions)
+    return tl::unexpected(functions.error());
+  return std::unique_ptr<Module>(new Module(std::move(*functions)));
 }
 
 Result<const Function *> Module::function(std::string_view name) const {
@@ -87,7 +64,13 @@ Result<TileCounters> Function::counters(const void *workspace) const {
     return fail(ErrorCode::InvalidArgument,
                 "the counters of '" + plan_.name + "' expect the workspace of a launch, got null");
   TileCounters counters;
-  std::memcpy(&counters, static_cast<const std::byte *>(workspace) + *plan_.counters,
-              sizeof(counters));
+  const std::byte *place = static_cast<const std::byte *>(workspace) + *plan_.counters;
+  if (Status status = read(&counters, place, sizeof(counters)); !status)
+    return tl::unexpected(status.error());
   return counters;
+}
+
+Status Function::read(void *to, const std::byte *from, size_t size) const {
+  std::memcpy(to, from, size);
+  return {};
 }

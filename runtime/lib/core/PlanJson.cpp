@@ -7,16 +7,15 @@
 
 #include "PlanJson.h"
 
+#include "JsonReader.h"
+#include "KernelJson.h"
+
 #include <charconv>
-#include <limits>
-#include <nlohmann/json.hpp>
 
 using namespace pagefold::runtime;
-using Json = nlohmann::ordered_json; // keys stay in the order of docs/artifact.md
 
 namespace {
 constexpr std::string_view kAccessNames[] = {"read", "write", "readwrite"};
-constexpr std::string_view kWorkersNames[] = {"one", "all"};
 
 //===----------------------------------------------------------------------===//
 // Writing
@@ -59,14 +58,11 @@ Json workspaceToJson(const FunctionPlan &function) {
 Json kernelsToJson(const FunctionPlan &function) {
   Json kernels = Json::array();
   for (const KernelPlan &kernel : function.kernels)
-    kernels.push_back({{"symbol", kernel.symbol},
-                       {"workers", kWorkersNames[static_cast<size_t>(kernel.workers)]}});
+    kernels.push_back(kernelToJson(kernel));
   return kernels;
 }
 
-Json countersToJson(const FunctionPlan &function) {
-  return function.counters ? Json(*function.counters) : Json(nullptr);
-}
+Json offsetToJson(std::optional<int64_t> offset) { return offset ? Json(*offset) : Json(nullptr); }
 
 Json functionToJson(const FunctionPlan &function) {
   Json args = Json::array();
@@ -77,8 +73,8 @@ Json functionToJson(const FunctionPlan &function) {
           {"args", std::move(args)},
           {"workspace", workspaceToJson(function)},
           {"scratch", function.scratchSize},
-          {"error_word", function.errorWord},
-          {"counters", countersToJson(function)},
+          {"error_word", offsetToJson(function.errorWord)},
+          {"counters", offsetToJson(function.counters)},
           {"kernels", kernelsToJson(function)}};
 }
 
@@ -98,92 +94,7 @@ std::string print(const Json &json) {
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// Reads typed fields and remembers the first that is not what is expected; what it returns after
-/// that is a default, so that callers ask once at the end. Never throws.
-class Reader {
-public:
-  const std::string &error() const { return error_; }
-  bool failed() const { return !error_.empty(); }
-
-  const Json *field(const Json &object, const char *key) {
-    if (!object.is_object())
-      return expect(key, "an object around it", &object);
-    auto it = object.find(key);
-    return it == object.end() ? expect(key, "a value", nullptr) : &*it;
-  }
-
-  std::string string(const Json &object, const char *key) {
-    const Json *value = field(object, key);
-    if (value && value->is_string())
-      return value->get_ref<const std::string &>();
-    expect(key, "a string", value);
-    return {};
-  }
-
-  int64_t integer(const Json &object, const char *key) {
-    const Json *value = field(object, key);
-    return value ? asInteger(*value, key) : 0;
-  }
-
-  int64_t asInteger(const Json &value, std::string_view key) {
-    constexpr auto max = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-    if (value.is_number_unsigned() && value.get<uint64_t>() <= max)
-      return static_cast<int64_t>(value.get<uint64_t>());
-    if (value.is_number_integer() && !value.is_number_unsigned())
-      return value.get<int64_t>();
-    expect(key, "an integer of 64 bits", &value);
-    return 0;
-  }
-
-  bool optionalFlag(const Json &object, const char *key) {
-    auto it = object.find(key);
-    if (it == object.end())
-      return false;
-    if (it->is_boolean())
-      return it->get<bool>();
-    expect(key, "true or false", &*it);
-    return false;
-  }
-
-  /// An array, or an empty one after an error.
-  const Json &array(const Json &object, const char *key) {
-    static const Json empty = Json::array();
-    const Json *value = field(object, key);
-    if (value && value->is_array())
-      return *value;
-    expect(key, "an array", value);
-    return empty;
-  }
-
-  /// Index of a field's value in a list of names.
-  template <size_t N>
-  size_t oneOf(std::string_view key, const std::string &value, const std::string_view (&names)[N]) {
-    for (size_t i = 0; i < N; ++i)
-      if (names[i] == value)
-        return i;
-    std::string all;
-    for (std::string_view name : names)
-      all += (all.empty() ? "" : " or ") + std::string(name);
-    fail(key, all, "'" + value + "'");
-    return 0;
-  }
-
-  void fail(std::string_view key, std::string_view expected, std::string_view got) {
-    if (!failed())
-      error_ = "the plan's '" + std::string(key) + "' expects " + std::string(expected) + ", got " +
-               std::string(got);
-  }
-
-private:
-  const Json *expect(std::string_view key, std::string_view expected, const Json *got) {
-    fail(key, expected, got ? got->type_name() : "nothing");
-    return nullptr;
-  }
-
-  std::string error_;
-};
-
-Extent symbolFromText(Reader &reader, const std::string &text) {
+Extent symbolFromText(JsonReader &reader, const std::string &text) {
   size_t plus = text.find('+');
   Extent extent = Extent::symbolic(text.substr(0, plus));
   if (plus == std::string::npos)
@@ -195,7 +106,7 @@ Extent symbolFromText(Reader &reader, const std::string &text) {
   return extent;
 }
 
-Extent extentFromJson(Reader &reader, const Json &json) {
+Extent extentFromJson(JsonReader &reader, const Json &json) {
   if (json.is_null())
     return Extent::any();
   if (json.is_string())
@@ -203,14 +114,10 @@ Extent extentFromJson(Reader &reader, const Json &json) {
   return Extent::fixed(reader.asInteger(json, "shape"));
 }
 
-ArgumentPlan argumentFromJson(Reader &reader, const Json &json) {
+ArgumentPlan argumentFromJson(JsonReader &reader, const Json &json) {
   ArgumentPlan arg;
   arg.name = reader.string(json, "name");
-  std::string dtype = reader.string(json, "dtype");
-  if (std::optional<DType> known = dtypeFromName(dtype))
-    arg.dtype = *known;
-  else
-    reader.fail("dtype", "f32, f16, bf16, f64, i8, u8, i32, i64 or bool", "'" + dtype + "'");
+  arg.dtype = dtypeFromJson(reader, json, "dtype");
   for (const Json &extent : reader.array(json, "shape"))
     arg.shape.push_back(extentFromJson(reader, extent));
   if (reader.failed())
@@ -223,7 +130,7 @@ ArgumentPlan argumentFromJson(Reader &reader, const Json &json) {
   return arg;
 }
 
-void workspaceFromJson(Reader &reader, const Json &json, FunctionPlan &function) {
+void workspaceFromJson(JsonReader &reader, const Json &json, FunctionPlan &function) {
   const Json *workspace = reader.field(json, "workspace");
   if (!workspace)
     return;
@@ -238,7 +145,14 @@ void workspaceFromJson(Reader &reader, const Json &json, FunctionPlan &function)
   }
 }
 
-FunctionPlan functionFromJson(Reader &reader, const Json &json) {
+std::optional<int64_t> offsetFromJson(JsonReader &reader, const Json &json, const char *key) {
+  const Json *offset = reader.field(json, key);
+  if (!offset || offset->is_null())
+    return std::nullopt;
+  return reader.asInteger(*offset, key);
+}
+
+FunctionPlan functionFromJson(JsonReader &reader, const Json &json) {
   FunctionPlan function;
   function.name = reader.string(json, "name");
   const Json *bounds = reader.field(json, "bounds");
@@ -252,18 +166,14 @@ FunctionPlan functionFromJson(Reader &reader, const Json &json) {
     function.args.push_back(argumentFromJson(reader, arg));
   workspaceFromJson(reader, json, function);
   function.scratchSize = reader.integer(json, "scratch");
-  function.errorWord = reader.integer(json, "error_word");
-  if (const Json *counters = reader.field(json, "counters"); counters && !counters->is_null())
-    function.counters = reader.asInteger(*counters, "counters");
-  for (const Json &kernel : reader.array(json, "kernels")) {
-    size_t workers = reader.oneOf("workers", reader.string(kernel, "workers"), kWorkersNames);
-    function.kernels.push_back(
-        {reader.string(kernel, "symbol"), static_cast<KernelPlan::Workers>(workers)});
-  }
+  function.errorWord = offsetFromJson(reader, json, "error_word");
+  function.counters = offsetFromJson(reader, json, "counters");
+  for (const Json &kernel : reader.array(json, "kernels"))
+    function.kernels.push_back(kernelFromJson(reader, kernel));
   return function;
 }
 
-TargetPlan targetFromJson(Reader &reader, const Json &json) {
+TargetPlan targetFromJson(JsonReader &reader, const Json &json) {
   const Json *target = reader.field(json, "target");
   if (!target)
     return {};
@@ -280,7 +190,7 @@ TargetPlan targetFromJson(Reader &reader, const Json &json) {
   return plan;
 }
 
-CodePlace codeFromJson(Reader &reader, const Json &json) {
+CodePlace codeFromJson(JsonReader &reader, const Json &json) {
   int64_t offset = reader.integer(json, "offset"), size = reader.integer(json, "size");
   if (offset < 0 || size < 0)
     reader.fail("code", "an offset and a size of at least 0",
@@ -318,7 +228,7 @@ Result<ParsedPlan> pagefold::runtime::planFromJson(std::string_view text) {
   Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded())
     return fail(ErrorCode::BadInput, "its plan expects JSON, got something else");
-  Reader reader;
+  JsonReader reader;
   ParsedPlan parsed;
   if (int64_t version = reader.integer(json, "version"); version != kArtifactVersion)
     reader.fail("version", std::to_string(kArtifactVersion), std::to_string(version));
@@ -353,6 +263,6 @@ std::string pagefold::runtime::describe(const Plan &plan, const FunctionPlan &fu
                 {"results", std::move(results)},
                 {"workspace", workspaceToJson(function)},
                 {"scratch", function.scratchSize},
-                {"counters", countersToJson(function)},
+                {"counters", offsetToJson(function.counters)},
                 {"kernels", kernelsToJson(function)}});
 }

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "pagefold/runtime/Artifact.h"
+#include "PlanRules.h"
 #include "pagefold/runtime/Launch.h"
 
 #include <algorithm>
@@ -23,10 +23,6 @@ namespace {
 constexpr int64_t kMaxBytes = int64_t(1) << 46;
 constexpr int64_t kMaxExtent = int64_t(1) << 46;
 constexpr size_t kMaxRank = 16;
-
-tl::unexpected<Error> broken(const FunctionPlan &function, std::string what) {
-  return fail(ErrorCode::InvalidArgument, "function '" + function.name + "': " + std::move(what));
-}
 
 bool isIdentifier(std::string_view text) {
   auto isWord = [](char c) {
@@ -81,11 +77,6 @@ Status verifyWorkspace(const FunctionPlan &function) {
     return broken(function, "expects workspace and scratch in [0, 2^46] bytes, got " +
                                 std::to_string(function.workspaceSize) + " and " +
                                 std::to_string(function.scratchSize));
-  if (!liesInWorkspace(function, function.errorWord, sizeof(ErrorWord)) || function.errorWord % 8)
-    return broken(function, "expects the error word's 32 bytes at a multiple of 8 in a workspace "
-                            "of " +
-                                std::to_string(function.workspaceSize) + " bytes, got offset " +
-                                std::to_string(function.errorWord));
   if (function.counters && (!liesInWorkspace(function, *function.counters, sizeof(TileCounters)) ||
                             *function.counters % 8))
     return broken(function, "expects the counters' 64 bytes at a multiple of 8 in a workspace of " +
@@ -100,7 +91,23 @@ Status verifyWorkspace(const FunctionPlan &function) {
   return {};
 }
 
-Status verifyFunction(const FunctionPlan &function) {
+/// What only a function of the host has.
+Status verifyHost(const FunctionPlan &function) {
+  if (!function.errorWord)
+    return broken(function, "expects the offset of an error word, got null");
+  if (!liesInWorkspace(function, *function.errorWord, sizeof(ErrorWord)) || *function.errorWord % 8)
+    return broken(function, "expects the error word's 32 bytes at a multiple of 8 in a workspace "
+                            "of " +
+                                std::to_string(function.workspaceSize) + " bytes, got offset " +
+                                std::to_string(*function.errorWord));
+  for (const KernelPlan &kernel : function.kernels)
+    if (kernel.cuda)
+      return broken(function,
+                    "kernel '" + kernel.symbol + "' expects workers on this target, got threads");
+  return {};
+}
+
+Status verifyFunction(const FunctionPlan &function, bool cuda) {
   if (function.name.empty())
     return fail(ErrorCode::InvalidArgument, "expects a name for every function");
   for (const auto &[name, bound] : function.bounds)
@@ -116,18 +123,22 @@ Status verifyFunction(const FunctionPlan &function) {
   for (const KernelPlan &kernel : function.kernels)
     if (!isIdentifier(kernel.symbol))
       return broken(function, "expects a C symbol for each kernel, got '" + kernel.symbol + "'");
-  return {};
+  return cuda ? verifyCuda(function) : verifyHost(function);
 }
 } // namespace
 
 Status pagefold::runtime::verify(const Plan &plan) {
   if (plan.target.kind.empty())
-    return fail(ErrorCode::InvalidArgument, "the plan expects a target kind such as 'host'");
+    return fail(ErrorCode::InvalidArgument, "the plan expects a target kind, 'host' or 'cuda'");
+  const bool cuda = plan.target.kind == "cuda";
+  if (cuda && !computeCapability(plan.target.cpu))
+    return fail(ErrorCode::InvalidArgument,
+                "target cuda expects a cpu such as 'sm_90a', got '" + plan.target.cpu + "'");
   if (plan.functions.empty())
     return fail(ErrorCode::InvalidArgument, "the plan expects at least one function");
   std::set<std::string_view> names;
   for (const FunctionPlan &function : plan.functions) {
-    if (Status status = verifyFunction(function); !status)
+    if (Status status = verifyFunction(function, cuda); !status)
       return status;
     if (!names.insert(function.name).second)
       return broken(function, "expects distinct function names, got this one twice");

@@ -8,11 +8,13 @@
 #include "DriverApi.h"
 #include "pagefold/runtime/Cuda.h"
 
+#include <cstdlib>
 #include <dlfcn.h>
 
 using namespace pagefold::runtime;
 
 static constexpr const char *kLibrary = "libcuda.so.1";
+static constexpr const char *kLibraryVariable = "PAGEFOLD_CUDA_DRIVER";
 
 namespace {
 /// Looks functions up; remembers the first that is missing.
@@ -38,20 +40,33 @@ std::string findFunctions(void *library, DriverApi &api) {
   symbols.find(api.cuGetErrorString, "cuGetErrorString");
   symbols.find(api.cuCtxGetCurrent, "cuCtxGetCurrent");
   symbols.find(api.cuCtxSetCurrent, "cuCtxSetCurrent");
+  symbols.find(api.cuCtxGetDevice, "cuCtxGetDevice");
   symbols.find(api.cuDeviceGet, "cuDeviceGet");
+  symbols.find(api.cuDeviceGetCount, "cuDeviceGetCount");
+  symbols.find(api.cuDeviceGetAttribute, "cuDeviceGetAttribute");
   symbols.find(api.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
   symbols.find(api.cuModuleLoadDataEx, "cuModuleLoadDataEx");
   symbols.find(api.cuModuleUnload, "cuModuleUnload");
   symbols.find(api.cuModuleGetFunction, "cuModuleGetFunction");
   symbols.find(api.cuFuncSetAttribute, "cuFuncSetAttribute");
   symbols.find(api.cuLaunchKernel, "cuLaunchKernel");
+  // The names under which libcuda.so exports what cuda.h calls cuMemAlloc and so on.
+  symbols.find(api.cuMemAlloc, "cuMemAlloc_v2");
+  symbols.find(api.cuMemFree, "cuMemFree_v2");
+  symbols.find(api.cuMemHostAlloc, "cuMemHostAlloc");
+  symbols.find(api.cuMemFreeHost, "cuMemFreeHost");
+  symbols.find(api.cuMemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2");
+  symbols.find(api.cuMemcpyHtoD, "cuMemcpyHtoD_v2");
+  symbols.find(api.cuMemcpyDtoH, "cuMemcpyDtoH_v2");
+  symbols.find(api.cuMemsetD8Async, "cuMemsetD8Async");
   symbols.find(api.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled");
   return symbols.missing();
 }
 } // namespace
 
 Result<CudaDriver> CudaDriver::open(const std::string &library) {
-  const std::string name = library.empty() ? kLibrary : library;
+  const char *chosen = library.empty() ? std::getenv(kLibraryVariable) : library.c_str();
+  const std::string name = chosen && *chosen ? chosen : kLibrary;
   void *handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *reason = dlerror();

@@ -28,6 +28,12 @@ Result<CudaModule> CudaModule::load(const CudaDriver &driver, std::string_view c
   void *values[] = {log.data(), reinterpret_cast<void *>(log.size())};
   void *module = nullptr;
   if (int status = api.cuModuleLoadDataEx(&module, image.c_str(), 2, names, values)) {
+    if (status == kUnsupportedPtxVersion)
+      return fail(
+          ErrorCode::Unsupported,
+          driver.error("cannot load code on the GPU", status).message() +
+              ": the driver is older than this PTX; update NVIDIA's driver, or compile to a "
+              "cubin");
     std::string words = log.c_str();
     return fail(ErrorCode::BadInput, driver.error("cannot load code on the GPU", status).message() +
                                          (words.empty() ? "" : ": " + words) +

@@ -12,6 +12,7 @@
 #ifndef PAGEFOLD_RUNTIME_LIB_CUDA_DRIVERAPI_H
 #define PAGEFOLD_RUNTIME_LIB_CUDA_DRIVERAPI_H
 
+#include <cstddef>
 #include <cstdint>
 
 namespace pagefold::runtime {
@@ -21,7 +22,10 @@ struct DriverApi {
   int (*cuGetErrorString)(int code, const char **text);
   int (*cuCtxGetCurrent)(void **context);
   int (*cuCtxSetCurrent)(void *context);
+  int (*cuCtxGetDevice)(int *device);
   int (*cuDeviceGet)(int *device, int ordinal);
+  int (*cuDeviceGetCount)(int *count);
+  int (*cuDeviceGetAttribute)(int *value, int attribute, int device);
   int (*cuDevicePrimaryCtxRetain)(void **context, int device);
   int (*cuModuleLoadDataEx)(void **module, const void *image, unsigned options, int *names,
                             void **values);
@@ -31,6 +35,14 @@ struct DriverApi {
   int (*cuLaunchKernel)(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
                         unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
                         void *stream, void **parameters, void **extra);
+  int (*cuMemAlloc)(uint64_t *address, size_t bytes);
+  int (*cuMemFree)(uint64_t address);
+  int (*cuMemHostAlloc)(void **memory, size_t bytes, unsigned flags);
+  int (*cuMemFreeHost)(void *memory);
+  int (*cuMemHostGetDevicePointer)(uint64_t *address, void *memory, unsigned flags);
+  int (*cuMemcpyHtoD)(uint64_t to, const void *from, size_t bytes);
+  int (*cuMemcpyDtoH)(void *to, uint64_t from, size_t bytes);
+  int (*cuMemsetD8Async)(uint64_t address, unsigned char byte, size_t bytes, void *stream);
   int (*cuTensorMapEncodeTiled)(void *map, int type, uint32_t rank, void *address,
                                 const uint64_t *extents, const uint64_t *strides,
                                 const uint32_t *box, const uint32_t *elementStrides, int interleave,
@@ -40,6 +52,10 @@ struct DriverApi {
 // Values of cuda.h's enumerations.
 inline constexpr int kJitErrorLogBuffer = 5, kJitErrorLogBytes = 6;
 inline constexpr int kMaxDynamicSharedBytes = 8;
+inline constexpr int kMultiprocessors = 16, kCapabilityMajor = 75, kCapabilityMinor = 76,
+                     kSharedBytesOfACta = 97;
+inline constexpr unsigned kMappedHostMemory = 2;
+inline constexpr int kUnsupportedPtxVersion = 222;
 inline constexpr int kTypeF16 = 6, kTypeBF16 = 9;
 inline constexpr int kNoInterleave = 0, kSwizzle128 = 3, kPromote256 = 3, kZeros = 0;
 

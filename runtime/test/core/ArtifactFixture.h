@@ -51,12 +51,14 @@ inline Plan testPlan() {
     words.args.push_back({std::string(dtypeName(dtype)), dtype, {}, Access::Read, true});
   words.args.push_back({"out0", DType::I64, {E::fixed(9)}, Access::Write});
   words.workspaceSize = 32;
+  words.errorWord = 0;
   words.kernels = {{"words_k0", KernelPlan::Workers::One}};
 
   FunctionPlan wait;
   wait.name = "wait";
   wait.args = {{"flag", DType::I32, {}}, {"out0", DType::I32, {}, Access::Write}};
   wait.workspaceSize = 64;
+  wait.errorWord = 0;
   wait.kernels = {{"wait_k0", KernelPlan::Workers::One}};
 
   Plan plan;

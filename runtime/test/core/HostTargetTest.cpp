@@ -33,9 +33,13 @@ std::string codeVerdict(std::string elf) {
 
 TEST(HostTarget, KindAndTripleAreChecked) {
   EXPECT_EQ(verdict([](TargetPlan &) {}), "");
-  EXPECT_EQ(verdict([](TargetPlan &target) { target.kind = "sm_90a"; }),
-            "cannot load the artifact: this runtime runs target 'host', got 'sm_90a'; compile with "
-            "target host");
+  Plan plan = testPlan();
+  plan.target.kind = "npu";
+  Result<std::unique_ptr<Module>> module = Module::load(testArtifact(plan));
+  ASSERT_FALSE(module);
+  EXPECT_EQ(module.error().message(),
+            "cannot load the artifact: this runtime runs targets 'host' and 'cuda', got 'npu'; "
+            "compile with one of them");
   EXPECT_NE(verdict([](TargetPlan &t) {
               t.triple = "riscv64-unknown-linux-gnu";
             }).find("got 'riscv64-unknown-linux-gnu'; compile it for this machine"),

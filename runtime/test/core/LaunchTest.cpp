@@ -245,6 +245,11 @@ TEST_F(Launch, PlanTellsArgumentsAndResults) {
       << json;
 }
 
+TEST_F(Launch, OnTheHostThereIsNothingToCheck) {
+  EXPECT_EQ(message(pagefold_function_check(function(module_, "gather"))), "");
+  EXPECT_EQ(message(pagefold_function_check(nullptr)), "expects a function, got null");
+}
+
 TEST_F(Launch, NullHandlesAreErrors) {
   EXPECT_EQ(message(pagefold_function_launch(nullptr, nullptr, 0, nullptr, 0, nullptr)),
             "expects a function, got null");

@@ -95,14 +95,18 @@ TEST_F(Cuda, LoadsLaunchesOnTheCallersStreamAndUnloads) {
     ASSERT_TRUE(kernel);
     int first = 7;
     void *parameters[] = {&first};
+    const size_t size = sizeof(first);
+    fakeKernel("prefill", &size, 1);
     ASSERT_TRUE(kernel->launch(132, parameters, reinterpret_cast<void *>(uintptr_t(55))));
+    ASSERT_EQ(fakeLaunches()->size(), 1u);
+    EXPECT_EQ(fakeLaunches()->front().parameters[0], std::string("\7\0\0\0", 4));
   }
   EXPECT_EQ(*fakeCalls(),
-            (std::vector<std::string>{
-                "cuCtxGetCurrent()", "cuModuleLoadDataEx(.version 8.6)",
-                "cuModuleGetFunction(200, prefill)", "cuFuncSetAttribute(300, 8, 196704)",
-                "cuLaunchKernel(300, [132 1 1 384 1 1 196704], stream 55, first 7)",
-                "cuModuleUnload(200)"}));
+            (std::vector<std::string>{"cuCtxGetCurrent()", "cuModuleLoadDataEx(.version 8.6)",
+                                      "cuModuleGetFunction(200, prefill)",
+                                      "cuFuncSetAttribute(300, 8, 196704)",
+                                      "cuLaunchKernel(300, [132 1 1 384 1 1 196704], stream 55)",
+                                      "cuModuleUnload(200)"}));
 }
 
 TEST_F(Cuda, AnEmptyGridLaunchesNothing) {

@@ -209,3 +209,12 @@ tile.plan @decode {
   bounds = {batch = 4, kv_len = 128, q_len = 1, tokens = 4}, error_word = 0, scratch = 4096, workspace = 320,
   workspace_head = 256, kernels = [{symbol = "decode_k0", op = "tile.batch", workers = "one"}]
 }
+
+// CHECK: tile.plan @prefill {{.*}}params = [{arg = 0 : i64, box = [64, 128], dims = [{extent = 64 : i64}, {extent_of = 0 : i64, stride_of = 0 : i64}], element = "bf16", kind = "map"}
+tile.plan @prefill {
+  args = [{name = "q", dtype = "bf16", shape = ["tokens", 64], access = "read"}], bounds = {tokens = 4},
+  workspace = 320, workspace_head = 256, init = [{offset = 256, size = 64, byte = 255}],
+  kernels = [{symbol = "prefill_k0", threads = 384, shared = 1024, ctas_per_sm = 1, params = [
+    {kind = "map", arg = 0, element = "bf16", box = [64, 128], dims = [{extent = 64}, {extent_of = 0, stride_of = 0}]},
+    {kind = "error_word"}, {kind = "frame"}]}]
+}

@@ -79,10 +79,55 @@ struct ArgumentPlan {
   bool operator==(const ArgumentPlan &) const = default;
 };
 
+/// One dimension of a tensor map: each a number, or taken from a dimension of the argument.
+struct MapDimension {
+  std::optional<int64_t> extent;   ///< elements
+  std::optional<int64_t> extentOf; ///< the argument's extent of this dimension
+  std::optional<int64_t> stride;   ///< bytes; the innermost dimension has none
+  std::optional<int64_t> strideOf; ///< the argument's stride of this dimension
+  bool operator==(const MapDimension &) const = default;
+};
+
+/// One parameter of a CUDA kernel; docs/artifact.md says what a kernel gets for each kind.
+struct ParameterPlan {
+  enum class Kind : uint8_t {
+    Map,       ///< a tensor map of `arg`: `element`, `box`, `dims`
+    Pointer,   ///< the address of `arg`
+    Extent,    ///< extent `dim` of `arg`, plus `add`
+    Stride,    ///< stride `dim` of `arg`, in elements
+    Scalar,    ///< the value of the scalar `arg`
+    Workspace, ///< the address `offset` bytes into the workspace
+    ErrorWord, ///< the address of the ErrorWord
+    Frame,     ///< all arguments and the workspace as words, by value
+  };
+  Kind kind = Kind::Pointer;
+  int64_t arg = 0;
+  int64_t dim = 0;
+  int64_t add = 0;
+  int64_t offset = 0;
+  DType element = DType::BF16;
+  /// Map: the tensor lies so many bytes into the workspace; `arg` only gives extents.
+  std::optional<int64_t> workspace;
+  std::vector<int64_t> box;       ///< elements of each dimension, innermost first
+  std::vector<MapDimension> dims; ///< as many as `box`
+  bool operator==(const ParameterPlan &) const = default;
+};
+
+/// How a kernel is launched on a GPU.
+struct CudaKernelPlan {
+  int64_t threads = 0; ///< of a CTA
+  int64_t shared = 0;  ///< dynamic bytes of a CTA
+  /// The grid: so many CTAs, or so many for each multiprocessor. One of the two is 0.
+  int64_t ctas = 0, ctasPerSm = 0;
+  std::vector<ParameterPlan> params; ///< in the kernel's order
+  bool operator==(const CudaKernelPlan &) const = default;
+};
+
 struct KernelPlan {
   enum class Workers : uint8_t { One, All };
-  std::string symbol; ///< a C symbol of the code
-  Workers workers = Workers::All;
+  std::string symbol;                 ///< a C symbol of the code
+  Workers workers = Workers::All;     ///< on the host
+  std::optional<CudaKernelPlan> cuda; ///< on a GPU, and there alone
   bool operator==(const KernelPlan &) const = default;
 };
 
@@ -104,18 +149,18 @@ struct FunctionPlan {
   std::vector<ArgumentPlan> args;
   int64_t workspaceSize = 0;
   std::vector<WorkspaceFill> workspaceInit;
-  int64_t scratchSize = 0;         ///< of each worker
-  int64_t errorWord = 0;           ///< where the ErrorWord lies in the workspace
-  std::optional<int64_t> counters; ///< where the TileCounters lie, when compiled with them
-  std::vector<KernelPlan> kernels; ///< in order
+  int64_t scratchSize = 0;          ///< of each worker; 0 on a GPU
+  std::optional<int64_t> errorWord; ///< where the ErrorWord lies in the workspace; none on a GPU
+  std::optional<int64_t> counters;  ///< where the TileCounters lie, when compiled with them
+  std::vector<KernelPlan> kernels;  ///< in order
   bool operator==(const FunctionPlan &) const = default;
 };
 
 /// What the code was made for.
 struct TargetPlan {
-  std::string kind; ///< "host"
+  std::string kind; ///< "host" or "cuda"
   std::string triple;
-  std::string cpu;
+  std::string cpu;                   ///< by LLVM's name, such as "sapphirerapids" or "sm_90a"
   std::vector<std::string> features; ///< LLVM's names of what the code may use, without '+'
   bool operator==(const TargetPlan &) const = default;
 };
@@ -129,7 +174,9 @@ struct Plan {
 
 /// One code section. `bytes` is not owned.
 struct CodeSection {
-  std::string kind; ///< "elf-shared": an ELF shared object with the kernels' symbols
+  /// "elf-shared": an ELF shared object with the kernels' symbols; for a GPU "ptx" (text) or
+  /// "cubin"
+  std::string kind;
   std::string_view bytes;
   bool operator==(const CodeSection &) const = default;
 };

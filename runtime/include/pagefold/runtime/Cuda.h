@@ -17,7 +17,7 @@
 //   Status status = kernel->launch(132, parameters, stream);
 //
 // All calls work in the calling thread's current CUDA context (a framework has one; else useDevice
-// makes one current). None of them waits for the device.
+// makes one current). None of them waits for the device but where it says so.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,8 @@ struct DriverApi;
 /// threads.
 class CudaDriver {
 public:
-  /// Opens the driver: `library`, or libcuda.so.1 where it is empty. NotFound when there is none,
+  /// Opens the driver: `library`, or where it is empty what the environment variable
+  /// PAGEFOLD_CUDA_DRIVER names, or libcuda.so.1. NotFound when there is none,
   /// Unsupported when it lacks a function that Hopper's kernels need (it is older than CUDA 12).
   static Result<CudaDriver> open(const std::string &library = {});
 
@@ -61,6 +62,36 @@ private:
   explicit CudaDriver(std::shared_ptr<const DriverApi> api) : api_(std::move(api)) {}
   std::shared_ptr<const DriverApi> api_;
 };
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// Memory of the current context's device. Freed when this dies, which may wait for the device: the
+/// context is to be current then too.
+class DeviceMemory {
+public:
+  /// OutOfCapacity where the device has not so much left.
+  static Result<DeviceMemory> allocate(const CudaDriver &driver, size_t bytes);
+
+  DeviceMemory(DeviceMemory &&other) noexcept;
+  DeviceMemory &operator=(DeviceMemory &&) = delete;
+  ~DeviceMemory();
+
+  std::byte *data() const { return reinterpret_cast<std::byte *>(address_); }
+  size_t size() const { return size_; }
+
+private:
+  DeviceMemory(CudaDriver driver, uint64_t address, size_t size)
+      : driver_(std::move(driver)), address_(address), size_(size) {}
+  CudaDriver driver_;
+  uint64_t address_;
+  size_t size_;
+};
+
+/// Copies between host and device; both wait until the copy is done.
+Status copyToDevice(const CudaDriver &driver, void *to, const void *from, size_t bytes);
+Status copyToHost(const CudaDriver &driver, void *to, const void *from, size_t bytes);
 
 //===----------------------------------------------------------------------===//
 // Tensor maps

@@ -7,10 +7,16 @@
 //
 //   Result<std::unique_ptr<Module>> module = Module::load(bytes);
 //   Result<const Function *> layer = (*module)->function("layer");
-//   Status status = (*layer)->launch(tensors, nullptr, 0);
+//   Status status = (*layer)->launch(tensors, nullptr, 0, stream);
 //
-// A Module owns its code and its Functions; a Function may be launched by many threads at once,
-// each launch with a workspace of its own. No launch may be under way when a Module dies.
+// A Module owns its Functions; a Function may be launched by many threads at once, each launch
+// with a workspace of its own. No launch may be under way when a Module dies.
+//
+// On target host a launch runs the kernels and returns when the results are there; tensors and
+// workspace lie in host memory, and the stream is ignored. On target cuda it enqueues the kernels
+// on the stream (a CUstream) and waits for nothing; tensors and workspace lie on the device of the
+// thread's current CUDA context (where none is current, the primary context of the tensors' device
+// becomes so). The driver is opened, and the code loaded into a context, at the first launch there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,22 +43,33 @@ public:
   /// Bytes that one launch needs; depends on the declared maxima only.
   size_t workspaceSize() const { return static_cast<size_t>(plan_.workspaceSize); }
 
-  /// Prepares a fresh workspace of `size` >= workspaceSize() bytes, 64-byte aligned.
-  virtual Status initWorkspace(void *workspace, size_t size) const = 0;
+  /// Prepares a fresh workspace of `size` >= workspaceSize() bytes, 64-byte aligned; on a GPU by
+  /// work on the stream.
+  virtual Status initWorkspace(void *workspace, size_t size, void *stream) const = 0;
 
-  /// Checks the arguments against the plan, runs the kernels and reads the error word. A null
-  /// workspace takes one of the function's own. Nothing is written when an argument is refused
-  /// (InvalidArgument); a request's data that breaks its contract is BadInput, and the results of
-  /// the other requests are valid.
-  virtual Status launch(std::span<const DLTensor *const> args, void *workspace,
-                        size_t size) const = 0;
+  /// Checks the arguments against the plan and runs the kernels. A null workspace takes one of the
+  /// function's own; on a GPU that is one for each stream, allocated at its first launch and kept.
+  /// Nothing is written when an argument is refused (InvalidArgument). A request's data that breaks
+  /// its contract is BadInput, and the results of the other requests are valid: on the host the
+  /// launch says so itself; on a GPU the next launch of the function in that context does, in
+  /// place of launching, or check().
+  virtual Status launch(std::span<const DLTensor *const> args, void *workspace, size_t size,
+                        void *stream) const = 0;
+
+  /// BadInput where a kernel of a launch that is complete reported a request's data and no launch
+  /// has said so yet: for callers that have synchronised. Of launches in the current context.
+  virtual Status check() const { return {}; }
 
   /// What the last launch in this workspace counted; Unsupported when compiled without counters.
+  /// On a GPU the caller has synchronised.
   Result<TileCounters> counters(const void *workspace) const;
 
 protected:
   Function(const Plan &plan, const FunctionPlan &function)
       : plan_(function), json_(describe(plan, function)) {}
+
+  /// Reads bytes of a workspace.
+  virtual Status read(void *to, const std::byte *from, size_t size) const;
 
 private:
   FunctionPlan plan_;
@@ -63,7 +80,6 @@ class Module {
 public:
   /// Loads an artifact. The bytes are needed during the call only.
   static Result<std::unique_ptr<Module>> load(std::string_view bytes);
-  ~Module();
   Module(const Module &) = delete;
   Module &operator=(const Module &) = delete;
 
@@ -71,10 +87,9 @@ public:
   Result<const Function *> function(std::string_view name) const;
 
 private:
-  class Code; // keeps the kernels mapped; dies after the functions
-  Module(std::unique_ptr<Code> code, std::vector<std::unique_ptr<Function>> functions);
+  explicit Module(std::vector<std::unique_ptr<Function>> functions)
+      : functions_(std::move(functions)) {}
 
-  std::unique_ptr<Code> code_;
   std::vector<std::unique_ptr<Function>> functions_;
 };
 

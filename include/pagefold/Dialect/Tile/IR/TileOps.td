@@ -662,12 +662,30 @@ def Tile_PlanOp : Tile_Op<"plan", [IsolatedFromAbove]> {
     }
     ```
 
+    A kernel of a GPU has, in place of workers, how it is launched and what each of its parameters is:
+
+    ```mlir
+    tile.plan @prefill {
+      args = [{name = "q", dtype = "bf16", shape = ["tokens", 8, 128], access = "read"} ],
+      bounds = {batch = 4, kv_len = 128, q_len = 64, tokens = 256}, workspace = 256, workspace_head = 256,
+      kernels = [{symbol = "prefill_k0", op = "tile.space", threads = 384, shared = 196720, ctas_per_sm = 1, params = [
+        {kind = "map", arg = 0, element = "bf16", box = [64, 128, 2, 1], dims = [
+          {extent = 64}, {extent_of = 0, stride_of = 0}, {extent = 2, stride = 128}, {extent_of = 1, stride_of = 1} ]},
+        {kind = "extent", arg = 0, dim = 0}, {kind = "workspace", offset = 0}, {kind = "error_word"} ]} ]
+    }
+    ```
+
     Constraints:
-    * C1: workspace, workspace_head, scratch and error_word are integers of at least 0 (counters too, where there).
+    * C1: workspace and workspace_head are integers of at least 0, as are scratch and error_word of the host's kernels
+      (counters too, where there).
     * C2: bounds maps names to integers.
     * C3: each of args has a name, a dtype, a shape of integers, symbols and unit, and an access: read, write or
       readwrite.
-    * C4: each of kernels has a symbol and workers: one or all.
+    * C4: each of kernels has a symbol and either workers (one or all), or threads, shared, params, and ctas or
+      ctas_per_sm.
+    * C5: each of a kernel's params has a kind and that kind's keys.
+    * C6: init, where there, lists what the workspace holds at first besides its head, each with an offset, a size and a
+      byte.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DictionaryAttr:$plan);
   let assemblyFormat = "$sym_name $plan attr-dict";

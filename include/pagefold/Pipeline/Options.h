@@ -1,0 +1,57 @@
+//===- Options.h - what can be chosen about a compile -----------*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every way in takes the same options by the same names: pagefold-opt's pipelines
+// ("online-softmax=false q-tile=16"), pagefold-compile (--no-online-softmax --q-tile=16) and the
+// JSON of pagefold-c/Compiler.h ({"online_softmax": false, "schedule": {"q_tile": 16}}). The table
+// of rows is what they are made from: a new option is a field and a row.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_PIPELINE_OPTIONS_H
+#define PAGEFOLD_PIPELINE_OPTIONS_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+#include <variant>
+
+namespace pagefold {
+
+/// Zeros and empty strings mean: from the schedule table.
+struct CompileOptions {
+  std::string target = "host"; ///< or "cuda"
+  std::string cpu;             ///< of the host target; empty: this machine
+  std::string code = "ptx";    ///< of the cuda target; or "cubin"
+  bool fuse = true;            ///< attn-fuse
+  bool onlineSoftmax = true;   ///< off: the materialised baseline
+  bool counters = false;       ///< count tiles in the workspace
+  int64_t qTile = 0, kvTile = 0, splits = 0;
+  std::string form;
+
+  bool isCuda() const { return target == "cuda"; }
+};
+
+struct OptionRow {
+  using Field = std::variant<bool CompileOptions::*, int64_t CompileOptions::*,
+                             std::string CompileOptions::*>;
+  llvm::StringLiteral name;   ///< on a command line; in JSON with '_' for '-'
+  llvm::StringLiteral object; ///< the JSON object that holds it, or ""
+  Field field;
+  llvm::StringLiteral help; ///< what it does when it is on, or says
+};
+llvm::ArrayRef<OptionRow> optionTable();
+
+/// What is wrong with the options as a whole; empty where nothing is.
+std::string checkCompileOptions(const CompileOptions &options);
+
+/// Reads JSON. An unknown key or a wrong type is an error with a sentence.
+mlir::FailureOr<CompileOptions> parseCompileOptions(llvm::StringRef json, std::string &error);
+
+} // namespace pagefold
+
+#endif // PAGEFOLD_PIPELINE_OPTIONS_H
