@@ -52,6 +52,7 @@ void pagefold::registerPagefoldPasses() {
   host::registerPagefoldHostPasses();
   registerPagefoldPipelinePasses();
   hopper::registerPagefoldHopperPasses();
+  hopper::registerPagefoldHopperTargetPasses();
   hopper::registerHopperPipelines();
   registerPagefoldPipelines();
   registerTransformsPasses();

@@ -86,8 +86,9 @@ def TileToHopper : Pass<"tile-to-hopper", "::mlir::ModuleOp"> {
   let description = [{
     **Requires** spaces with a schedule, and folds over visit lists.
 
-    **Ensures** that no tile op but `tile.plan` is left: every space is a `hopper.kernel` in the `gpu.module` named `kernels`, and the
-    plan says how each is launched: threads, shared bytes, grid, and for each parameter how the runtime computes it.
+    **Ensures** that no tile op but `tile.plan` is left: every space is a `hopper.kernel` in the `gpu.module` named `kernels`, what
+    these do not take and all other work a simt kernel (`tile-to-simt`), and the plan says how each is launched: threads, shared
+    bytes, grid, and for each parameter how the runtime computes it.
 
     **Idea.** One producer warp brings K and V tiles of the visit list by TMA into rings of shared memory; two warpgroups fold, 64
     query rows each. The grid is persistent: a CTA draws query tiles by ticket. How many there are, in which order, and which KV
@@ -99,9 +100,35 @@ def TileToHopper : Pass<"tile-to-hopper", "::mlir::ModuleOp"> {
     **Does not** change what a fold computes: mask, score region and epilogue are emitted as they stand.
   }];
   let options = [Option<"sections", "sections", "bool", /*default=*/"true",
-      "Order query tiles by sections of heads, longest first; off: as they are numbered (default: true)">];
+      "Order query tiles by sections of heads, longest first; off: as they are numbered (default: true)">,
+    Option<"counters", "counters", "bool", /*default=*/"false",
+      "Count what simt kernels visit and skip (default: false)">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
-                           "::mlir::vector::VectorDialect", "::mlir::gpu::GPUDialect", "::pagefold::hopper::HopperDialect"];
+                           "::mlir::vector::VectorDialect", "::mlir::gpu::GPUDialect", "::pagefold::hopper::HopperDialect",
+                           "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
+def TileToSimt : Pass<"tile-to-simt", "::mlir::ModuleOp"> {
+  let summary = "From tiles to kernels of one thread a worker on the GPU (level 2 to level 3, the general form)";
+  let description = [{
+    **Requires** spaces with a schedule, and folds over visit lists or the standard form.
+
+    **Ensures** that no tile op but `tile.plan` is left: every op with work is a function in the `gpu.module` `@kernels`, of `scf`,
+    `vector`, `memref` and `arith` over (arguments..., workspace, error word), and the plan names them in order.
+
+    **Idea.** The emitters of `tile-to-host`, with a thread of the GPU for a worker: its tickets are its number in
+    the grid and every so many after it, its scratch is its own memory, and it checks the requests that it
+    passes, so that no launch is spent on a check. What runs on the host in the tests is what runs here.
+
+    **Example.** `test/Conversion/TileToSimt`, a file for each kind of kernel; `docs/levels/hopper.md`.
+
+    **Does not** share anything between threads.
+  }];
+  let options = [Option<"counters", "counters", "bool", /*default=*/"false",
+      "Count visited, partial and skipped tiles and masked elements (default: false)">];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::func::FuncDialect",
+                           "::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
 def HopperToNVVM : Pass<"hopper-to-nvvm", "::mlir::gpu::GPUModuleOp"> {

@@ -20,35 +20,6 @@ template <typename Op> static Op only(Block &block) {
   return ops.empty() ? Op() : *ops.begin();
 }
 
-bool pagefold::hopper::isPipelined(tile::SpaceOp space, std::string &reason) {
-  auto refuse = [&](const Twine &text) { return reason = text.str(), false; };
-  Block &body = space.getBody().front();
-  tile::KVType kv = space.getKv().getType();
-  auto fold = only<tile::FoldOp>(body);
-  auto load = only<tile::LoadQOp>(body);
-  auto finish = only<tile::FinishOp>(body);
-  if (!fold || !fold.getVisits())
-    return refuse("it is not a fold over a visit list");
-  if (!load || !finish)
-    return refuse("it does not load queries and finish");
-  if (!kv.getElementType().isBF16() && !kv.getElementType().isF16())
-    return refuse("keys are neither bf16 nor f16");
-  if (kv.getKDim() > 256 || kv.getVDim() > 256)
-    return refuse("a head dimension is above 256");
-  auto isPlain = [](Value buffer) { return !buffer || SpaceKernel::isPlain(buffer); };
-  auto elementOf = [](Value buffer) { return cast<MemRefType>(buffer.getType()).getElementType(); };
-  if (!isPlain(load.getQuery()) || !isPlain(finish.getOutput()) || !isPlain(finish.getLse()))
-    return refuse("queries or results are reshaped views");
-  if (elementOf(load.getQuery()) != kv.getElementType() ||
-      elementOf(finish.getOutput()) != kv.getElementType())
-    return refuse("queries, keys and results differ in their elements");
-  if (!tile::isIdentity(load.getBody()))
-    return refuse("queries are changed as they are loaded");
-  if (fold.getVisits().getDefiningOp<tile::VisitsOp>().getMask().getDefiningOp<tile::MaskOp>().getBitmap())
-    return refuse("the mask is a bitmap");
-  return true;
-}
-
 PipelinedSpace::PipelinedSpace(tile::SpaceOp space) {
   Block &body = space.getBody().front();
   auto load = only<tile::LoadQOp>(body);

@@ -36,7 +36,7 @@ struct TileNote {
 };
 
 struct PipelinedSpace {
-  /// Requires a space that `isPipelined` accepts.
+  /// Requires a space that pipelinedRefusal() takes, whose fold has a visit list.
   PipelinedSpace(tile::SpaceOp space);
 
   // Level 2: buffers of the function, regions of the space.
@@ -82,9 +82,6 @@ struct PipelinedSpace {
   FragmentType scoreFragment() const;
   FragmentType outputFragment() const;
 };
-
-/// Whether the pipelined schedule takes this space; else why not, for a remark.
-bool isPipelined(tile::SpaceOp space, std::string &reason);
 
 /// Where the allocations of a kernel are.
 struct SharedAllocations {

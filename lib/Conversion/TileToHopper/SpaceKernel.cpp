@@ -16,7 +16,7 @@ using namespace pagefold;
 using namespace pagefold::hopper;
 
 SpaceKernel::SpaceKernel(gpu::GPUModuleOp module, func::FuncOp function, StringRef name,
-                         host::WorkspaceLayout &layout, Location loc)
+                         WorkspaceLayout &layout, Location loc)
     : function(function), layout(layout), b(loc, function.getContext()) {
   b.setInsertionPointToEnd(module.getBody());
   kernel = KernelOp::create(b, b.getStringAttr(name), TypeAttr::get(b.getFunctionType({}, {})),
@@ -58,16 +58,6 @@ unsigned SpaceKernel::argumentOf(Value buffer) {
   auto place = buffer.getDefiningOp<tile::WorkspaceOp>();
   auto dim = place.getDims().front().getDefiningOp<memref::DimOp>();
   return cast<BlockArgument>(dim.getSource()).getArgNumber();
-}
-
-bool SpaceKernel::isPlain(Value buffer) {
-  if (isa<BlockArgument>(buffer))
-    return true;
-  auto place = buffer.getDefiningOp<tile::WorkspaceOp>();
-  if (!place || place.getDims().size() != 1)
-    return false;
-  auto dim = place.getDims().front().getDefiningOp<memref::DimOp>();
-  return dim && isa<BlockArgument>(dim.getSource()) && isConstantIntValue(dim.getDimension(), 0);
 }
 
 Value SpaceKernel::pointer(Value buffer) {

@@ -37,19 +37,17 @@ public:
   /// Starts a kernel named `name` at the end of `module`. `layout` gives the function's workspace
   /// its places.
   SpaceKernel(mlir::gpu::GPUModuleOp module, mlir::func::FuncOp function, llvm::StringRef name,
-              host::WorkspaceLayout &layout, mlir::Location loc);
+              WorkspaceLayout &layout, mlir::Location loc);
 
   HopperBuilder &builder() { return b; }
   mlir::func::FuncOp getFunction() { return function; }
-  host::WorkspaceLayout &workspaceLayout() { return layout; }
+  WorkspaceLayout &workspaceLayout() { return layout; }
 
   // Buffers of the level-2 function.
   mlir::Value pointer(mlir::Value buffer);
   mlir::Value extent(mlir::Value buffer, int64_t dim, int64_t add = 0); ///< i32
   mlir::Value stride(mlir::Value buffer, int64_t dim);                  ///< i64, elements
   mlir::Value map(mlir::Value buffer, llvm::ArrayRef<int64_t> box, llvm::ArrayRef<MapDim> dims);
-  /// Whether the buffer is an argument or a place in the workspace: what the above accept.
-  static bool isPlain(mlir::Value buffer);
   /// A scalar of the level-2 function: an argument, or a constant.
   mlir::Value scalar(mlir::Value value);
 
@@ -71,7 +69,7 @@ private:
   unsigned argumentOf(mlir::Value buffer);
 
   mlir::func::FuncOp function;
-  host::WorkspaceLayout &layout;
+  WorkspaceLayout &layout;
   HopperBuilder b;
   KernelOp kernel;
   llvm::SmallVector<mlir::Attribute> recipes;

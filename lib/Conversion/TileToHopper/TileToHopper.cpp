@@ -6,8 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "PipelinedKernel.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "pagefold/Conversion/Passes.h"
+#include "pagefold/Conversion/SimtKernels.h"
+#include "pagefold/Target/Hopper/PipelinedForm.h"
 
 namespace pagefold {
 #define GEN_PASS_DEF_TILETOHOPPER
@@ -23,86 +26,81 @@ namespace {
 /// Lowers one function and writes its plan.
 class FunctionLowering {
 public:
-  FunctionLowering(func::FuncOp function, gpu::GPUModuleOp module, attn::BoundsAttr bounds,
-                   bool sections)
-      : function(function), module(module), layout(bounds), sections(sections) {}
+  FunctionLowering(func::FuncOp function, gpu::GPUModuleOp module, bool sections, bool counters)
+      : function(function), module(module),
+        layout(function->getAttrOfType<attn::BoundsAttr>("attn.bounds")), sections(sections),
+        counters(counters) {}
   LogicalResult run();
 
 private:
   LogicalResult lower(Operation *op);
-  LogicalResult lowerSpace(tile::SpaceOp space);
-  void buildPlan();
+  FailureOr<DictionaryAttr> lowerSpace(tile::SpaceOp space, StringRef symbol);
 
   func::FuncOp function;
   gpu::GPUModuleOp module;
-  host::WorkspaceLayout layout;
-  bool sections;
+  WorkspaceLayout layout;
+  bool sections, counters;
   SmallVector<Attribute> kernels;
 };
 
-LogicalResult FunctionLowering::lowerSpace(tile::SpaceOp space) {
-  std::string reason;
-  if (!isPipelined(space, reason))
-    return space.emitOpError("has no lowering to the GPU: ") << reason;
-  std::string name = (function.getName() + "_k" + Twine(kernels.size())).str();
-  SpaceKernel kernel(module, function, name, layout, space.getLoc());
+FailureOr<DictionaryAttr> FunctionLowering::lowerSpace(tile::SpaceOp space, StringRef symbol) {
+  std::string refusal = pipelinedRefusal(space);
+  auto folds = space.getBody().front().getOps<tile::FoldOp>();
+  if (refusal.empty() && !(*folds.begin()).getVisits())
+    refusal = "its fold has no visit list (tile-visit-lists)";
+  if (!refusal.empty())
+    return space.emitOpError("cannot be pipelined: ") << refusal, failure();
+  SpaceKernel kernel(module, function, symbol, layout, space.getLoc());
   emitPipelinedKernel(kernel, PipelinedSpace(space), sections);
   NamedAttrList entry = kernel.finish();
   entry.set("op", StringAttr::get(function.getContext(), space->getName().getStringRef()));
-  kernels.push_back(entry.getDictionary(function.getContext()));
+  return entry.getDictionary(function.getContext());
+}
+
+/// Spaces with a pipelined schedule become kernels of rings and roles, all other work kernels of one
+/// thread a worker.
+LogicalResult FunctionLowering::lower(Operation *op) {
+  std::string symbol = (function.getName() + "_k" + Twine(kernels.size())).str();
+  auto space = dyn_cast<tile::SpaceOp>(op);
+  FailureOr<DictionaryAttr> entry;
+  if (space && space.getSchedule() &&
+      space.getSchedule()->getKind() == tile::ScheduleKind::Pipelined)
+    entry = lowerSpace(space, symbol);
+  else if (isSimtWork(op))
+    entry = emitSimtKernel(op, symbol, {function, module, layout, counters});
+  else if (isa<tile::BatchOp, tile::WorkspaceOp, func::ReturnOp>(op) || isMemoryEffectFree(op))
+    return success(); // found by the kernels that use it
+  else
+    return op->emitOpError("has no lowering to the GPU");
+  if (failed(entry))
+    return failure();
+  kernels.push_back(*entry);
   return success();
 }
 
-LogicalResult FunctionLowering::lower(Operation *op) {
-  if (auto space = dyn_cast<tile::SpaceOp>(op))
-    return lowerSpace(space);
-  if (isMemoryEffectFree(op) || isa<tile::WorkspaceOp, tile::BatchOp, func::ReturnOp>(op))
-    return success();
-  return op->emitOpError("has no lowering to the GPU");
-}
-
-void FunctionLowering::buildPlan() {
-  OpBuilder builder(function);
-  attn::BoundsAttr bounds = layout.getBounds();
-  auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
-  NamedAttrList limits, plan;
-  limits.set("batch", number(bounds.getBatch()));
-  limits.set("q_len", number(bounds.getQLen()));
-  limits.set("kv_len", number(bounds.getKvLen()));
-  limits.set("tokens", number(bounds.maxTokens()));
-  plan.set("bounds", limits.getDictionary(builder.getContext()));
-  plan.set("args", function->getAttr("tile.args"));
-  plan.set("workspace", number(layout.size()));
-  plan.set("workspace_head", number(layout.size())); // counters start at zero
-  plan.set("scratch", number(0));
-  plan.set("error_word", number(host::WorkspaceLayout::kErrorWord));
-  plan.set("kernels", builder.getArrayAttr(kernels));
-  tile::PlanOp::create(builder, function.getLoc(), function.getName(),
-                       plan.getDictionary(builder.getContext()));
-  function.erase();
-}
-
 LogicalResult FunctionLowering::run() {
+  if (failed(checkSources(function)))
+    return failure();
   for (Operation &op : function.front())
     if (failed(lower(&op)))
       return failure();
-  buildPlan();
+  replaceByPlan(
+      function, layout,
+      {.kernels = kernels, .zeroed = layout.size(), .counters = counters}); // tickets are 0
   return success();
 }
 
 struct TileToHopper : pagefold::impl::TileToHopperBase<TileToHopper> {
   using Base::Base;
   void runOnOperation() override {
-    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
+    SmallVector<func::FuncOp> functions = launchedFunctions(getOperation());
+    if (functions.empty())
+      return;
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
     auto kernels = gpu::GPUModuleOp::create(builder, getOperation().getLoc(), "kernels");
-    for (func::FuncOp function : functions) {
-      auto bounds = function->getAttrOfType<attn::BoundsAttr>("attn.bounds");
-      if (!bounds || !function->hasAttr("tile.args"))
-        continue;
-      if (failed(FunctionLowering(function, kernels, bounds, sections).run()))
+    for (func::FuncOp function : functions)
+      if (failed(FunctionLowering(function, kernels, sections, counters).run()))
         return signalPassFailure();
-    }
   }
 };
 

@@ -78,6 +78,8 @@ void DotForm::forKeys(const Item &item, const KVTile &tile, ValueRange init,
 /// follow.
 void DotForm::prefetch(const Item &item, const KVTile &tile, Value n, Value buffer, Value first,
                        int64_t elements) {
+  if (!kernel.prefetches())
+    return;
   constexpr int64_t kAhead = 12, kLineBytes = 64, kKeepInAllCaches = 3;
   Value last = b.sub(item.request.kvLen, b.index(1));
   Value key = b.min(b.add(b.add(tile.firstKey, n), kAhead), last);

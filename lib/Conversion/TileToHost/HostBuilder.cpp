@@ -109,9 +109,10 @@ void HostBuilder::ifThenElse(Value condition, llvm::function_ref<void()> yes,
 
 void HostBuilder::forVectors(int64_t extent, llvm::function_ref<void(Value, int64_t)> body) {
   int64_t whole = extent / kLanes * kLanes;
-  if (whole == kLanes)
-    body(index(0), kLanes);
-  else if (whole)
+  if (whole <= unrolledVectors * kLanes)
+    for (int64_t offset = 0; offset < whole; offset += kLanes)
+      body(index(offset), kLanes);
+  else
     loop(index(0), index(whole), kLanes, [&](Value offset) { body(offset, kLanes); });
   if (whole < extent)
     body(index(whole), extent - whole);

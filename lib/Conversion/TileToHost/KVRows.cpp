@@ -32,6 +32,8 @@ Value KVRows::pageOf(Value request, Value column) {
   return b.toIndex(b.load(table, {b.add(b.toIndex(b.load(starts, {request})), column)}));
 }
 
+Value KVRows::poolSize() { return b.min(b.dim(keyBuffer, 0), b.dim(valueBuffer, 0)); }
+
 HostBuilder::Values KVRows::locate(Value request, Value key, Value head) {
   if (!type.isPaged())
     return {b.add(b.toIndex(b.load(rows, {request})), key), head};

@@ -22,11 +22,13 @@ public:
   mlir::Value keys() const { return keyBuffer; }
   mlir::Value values() const { return valueBuffer; }
 
+  /// The page in a column of the request's part of the table, and how many pages there are.
+  mlir::Value pageOf(mlir::Value request, mlir::Value column);
+  mlir::Value poolSize();
+
   tile::KVType type;
 
 private:
-  mlir::Value pageOf(mlir::Value request, mlir::Value column);
-
   HostBuilder &b;
   mlir::Value keyBuffer, valueBuffer;
   mlir::Value table, starts; ///< paged

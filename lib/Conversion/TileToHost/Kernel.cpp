@@ -1,4 +1,4 @@
-//===- Kernel.cpp - one host kernel and its surroundings ------------------===//
+//===- Kernel.cpp - one kernel and its surroundings -----------------------===//
 //
 // Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,47 +7,27 @@
 
 #include "Kernel.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::host;
 
-int64_t WorkspaceLayout::offsetOf(Value value, int64_t bytes) {
-  auto [it, inserted] = offsets.try_emplace(value, next);
-  if (inserted)
-    allocate(bytes);
-  return it->second;
-}
-
-int64_t WorkspaceLayout::allocate(int64_t bytes) {
-  int64_t place = next;
-  next += llvm::alignTo(bytes, 64);
-  return place;
-}
-
 //===----------------------------------------------------------------------===//
 // The function
 //===----------------------------------------------------------------------===//
 
-static MemRefType bytesType(OpBuilder &b) {
-  return MemRefType::get({ShapedType::kDynamic}, b.getI8Type());
-}
-
-Kernel::Kernel(func::FuncOp function, StringRef name, WorkspaceLayout &layout, bool counters,
-               Location loc)
-    : outer(function), layout(layout), counters(counters), b(loc, function.getContext()) {
-  b.setInsertionPoint(function);
+Kernel::Kernel(func::FuncOp function, OpBuilder::InsertPoint place, StringRef name,
+               WorkspaceLayout &layout, bool counters, Location loc, ArrayRef<Type> more)
+    : outer(function), layout(layout), b(loc, function.getContext()), counters(counters) {
+  b.restoreInsertionPoint(place);
   SmallVector<Type> types(function.getArgumentTypes());
-  types.append({bytesType(b), bytesType(b), MemRefType::get({1}, b.getI64Type())});
+  types.push_back(MemRefType::get({ShapedType::kDynamic}, b.getI8Type()));
+  llvm::append_range(types, more);
   kernel = func::FuncOp::create(b, name, b.getFunctionType(types, {}));
   Block *block = kernel.addEntryBlock();
   for (auto [from, to] : llvm::zip(function.getArguments(), block->getArguments()))
     found[from] = to;
-  unsigned count = function.getNumArguments();
-  workspace = block->getArgument(count);
-  scratchMemory = block->getArgument(count + 1);
-  ticket = block->getArgument(count + 2);
+  workspace = block->getArgument(function.getNumArguments());
   b.setInsertionPointToStart(block);
   prologueEnd = func::ReturnOp::create(b);
   // A marker between what is computed once and the work: erased in finish().
@@ -55,6 +35,8 @@ Kernel::Kernel(func::FuncOp function, StringRef name, WorkspaceLayout &layout, b
   prologueEnd = arith::ConstantIndexOp::create(b, 0).getOperation();
   b.setInsertionPointAfter(prologueEnd);
 }
+
+Value Kernel::parameter(unsigned i) { return kernel.getArgument(outer.getNumArguments() + 1 + i); }
 
 StringAttr Kernel::finish() {
   if (prologueEnd->use_empty())
@@ -85,17 +67,8 @@ Value Kernel::find(Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// Scratch and workspace
+// Workspace
 //===----------------------------------------------------------------------===//
-
-Value Kernel::scratch(ArrayRef<int64_t> shape, Type element) {
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(prologueEnd);
-  auto type = MemRefType::get(shape, element ? element : b.getF32Type());
-  Value offset = b.index(scratchNext);
-  scratchNext += llvm::alignTo(type.getNumElements() * type.getElementTypeBitWidth() / 8, 64);
-  return memref::ViewOp::create(b, type, scratchMemory, offset, ValueRange());
-}
 
 Value Kernel::workspaceView(int64_t offset, MemRefType type, ValueRange dynamicSizes) {
   OpBuilder::InsertionGuard guard(b);
@@ -111,39 +84,26 @@ Value Kernel::batchSize(Value batch) {
   return b.sub(b.dim(rows, 0), b.index(1));
 }
 
-Value Kernel::extents(Value batch) {
-  if (Value known = found.lookup(batch))
-    return known;
-  auto type = MemRefType::get({layout.getBounds().getBatch(), 4}, b.getI32Type());
-  return found[batch] = workspaceView(layout.extentsOf(batch), type, {});
-}
-
-Request Kernel::readRequest(Value batch, Value number) {
-  Value table = extents(batch);
-  auto read = [&](int64_t column) { return b.toIndex(b.load(table, {number, b.index(column)})); };
-  return {number, read(0), read(1), read(2)};
-}
-
 //===----------------------------------------------------------------------===//
 // Work
 //===----------------------------------------------------------------------===//
 
-Value Kernel::drawTicket() {
-  Value one = arith::ConstantIntOp::create(b, b.getI64Type(), 1);
-  Value drawn = memref::AtomicRMWOp::create(b, b.getI64Type(), arith::AtomicRMWKind::addi, one,
-                                            ticket, ValueRange{b.index(0)});
-  return arith::IndexCastOp::create(b, b.getIndexType(), drawn);
+/// The block of a loop's region, with so many index arguments.
+static Block *addBlock(HostBuilder &b, Region &region, size_t arguments) {
+  SmallVector<Type> types(arguments, b.getIndexType());
+  return b.createBlock(&region, {}, types, SmallVector<Location>(arguments, b.getLoc()));
 }
 
 void Kernel::forTickets(Value count, llvm::function_ref<void(Value)> body) {
-  auto loop = scf::WhileOp::create(b, TypeRange{b.getIndexType()}, ValueRange());
+  HostBuilder::Values first = firstDraw();
+  auto loop = scf::WhileOp::create(b, TypeRange{b.getIndexType()}, first);
   OpBuilder::InsertionGuard guard(b);
-  b.createBlock(&loop.getBefore());
-  Value drawn = drawTicket();
+  Block *before = addBlock(b, loop.getBefore(), first.size());
+  Value drawn = draw(before->getArguments());
   scf::ConditionOp::create(b, b.compare(arith::CmpIPredicate::slt, drawn, count), drawn);
-  b.createBlock(&loop.getAfter(), {}, b.getIndexType(), b.getLoc());
-  body(loop.getAfter().getArgument(0));
-  scf::YieldOp::create(b);
+  Value ticket = addBlock(b, loop.getAfter(), 1)->getArgument(0);
+  body(ticket);
+  scf::YieldOp::create(b, nextDraw(ticket));
 }
 
 /// Moves the cursor (request, items before it) to the request that holds `ticket`, or past the
@@ -154,7 +114,7 @@ static HostBuilder::Values advance(Kernel &kernel, Value batch, Value size, Valu
   Type index = b.getIndexType();
   auto loop = scf::WhileOp::create(b, TypeRange{index, index}, cursor);
   OpBuilder::InsertionGuard guard(b);
-  Block *before = b.createBlock(&loop.getBefore(), {}, {index, index}, {b.getLoc(), b.getLoc()});
+  Block *before = addBlock(b, loop.getBefore(), 2);
   Value request = before->getArgument(0), base = before->getArgument(1);
   Value exists = b.compare(arith::CmpIPredicate::slt, request, size);
   auto end = scf::IfOp::create(b, TypeRange{index}, exists, /*withElseRegion=*/true);
@@ -170,7 +130,7 @@ static HostBuilder::Values advance(Kernel &kernel, Value batch, Value size, Valu
   Value nextRequest = b.select(more, b.add(request, 1), request);
   Value nextBase = b.select(more, end.getResult(0), base);
   scf::ConditionOp::create(b, more, ValueRange{nextRequest, nextBase});
-  Block *after = b.createBlock(&loop.getAfter(), {}, {index, index}, {b.getLoc(), b.getLoc()});
+  Block *after = addBlock(b, loop.getAfter(), 2);
   scf::YieldOp::create(b, after->getArguments());
   return HostBuilder::Values(loop.getResults());
 }
@@ -178,23 +138,28 @@ static HostBuilder::Values advance(Kernel &kernel, Value batch, Value size, Valu
 void Kernel::forItems(Value batch, llvm::function_ref<Value(Request)> itemsOf,
                       llvm::function_ref<void(Request, Value, Value)> body) {
   Value size = batchSize(batch);
-  extents(batch); // its view belongs to the prologue
   Type index = b.getIndexType();
-  Value zero = b.index(0);
-  auto loop = scf::WhileOp::create(b, TypeRange{index, index, index}, ValueRange{zero, zero});
+  HostBuilder::Values init{b.index(0), b.index(0)};
+  llvm::append_range(init, firstDraw());
+  auto loop = scf::WhileOp::create(b, TypeRange{index, index, index}, init);
   OpBuilder::InsertionGuard guard(b);
-  Block *before = b.createBlock(&loop.getBefore(), {}, {index, index}, {b.getLoc(), b.getLoc()});
-  Value drawn = drawTicket();
-  HostBuilder::Values cursor = advance(*this, batch, size, drawn, before->getArguments(), itemsOf);
+  auto carried = addBlock(b, loop.getBefore(), init.size())->getArguments();
+  Value drawn = draw(carried.drop_front(2));
+  HostBuilder::Values cursor = advance(*this, batch, size, drawn, carried.take_front(2), itemsOf);
   Value more = b.compare(arith::CmpIPredicate::slt, cursor[0], size);
   scf::ConditionOp::create(b, more, ValueRange{cursor[0], cursor[1], drawn});
-  Block *after = b.createBlock(&loop.getAfter(), {}, {index, index, index},
-                               {b.getLoc(), b.getLoc(), b.getLoc()});
+  Block *after = addBlock(b, loop.getAfter(), 3);
   Value request = after->getArgument(0), base = after->getArgument(1),
         current = after->getArgument(2);
   body(readRequest(batch, request), b.sub(current, base), current);
-  scf::YieldOp::create(b, ValueRange{request, base});
+  HostBuilder::Values next{request, base};
+  llvm::append_range(next, nextDraw(current));
+  scf::YieldOp::create(b, next);
 }
+
+//===----------------------------------------------------------------------===//
+// Counters and errors
+//===----------------------------------------------------------------------===//
 
 void Kernel::count(Counter counter, llvm::function_ref<Value()> amount) {
   if (!counters)
@@ -204,4 +169,34 @@ void Kernel::count(Counter counter, llvm::function_ref<Value()> amount) {
   Value value = arith::IndexCastOp::create(b, b.getI64Type(), amount());
   memref::AtomicRMWOp::create(b, b.getI64Type(), arith::AtomicRMWKind::addi, value, memory,
                               ValueRange{b.index(static_cast<int64_t>(counter))});
+}
+
+void Kernel::report(Value request, const Finding &finding) {
+  Value word = errorWord(), first = b.index(0);
+  auto number = [&](Value value) {
+    return Value(arith::IndexCastOp::create(b, b.getI64Type(), value));
+  };
+  Value zero = arith::ConstantIntOp::create(b, b.getI64Type(), 0);
+  auto isFree = [&](Value holder) { return b.compare(arith::CmpIPredicate::eq, holder, zero); };
+  Value wrong = b.compare(arith::CmpIPredicate::ne, finding.reason, first);
+  // A claim costs an atomic: only where there is something to claim.
+  b.ifThen(wrong, [&] {
+    b.ifThen(isFree(b.load(word, {first})), [&] {
+      Value mine = number(b.add(request, 1));
+      auto claim = memref::GenericAtomicRMWOp::create(b, word, ValueRange{first});
+      {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(claim.getBody());
+        Value holder = claim.getCurrentValue();
+        memref::AtomicYieldOp::create(b, b.select(isFree(holder), mine, holder));
+      }
+      // Workers that report the same request all find that it is theirs, and write the same.
+      Value holds = b.compare(arith::CmpIPredicate::eq, b.load(word, {first}), mine);
+      b.ifThen(holds, [&] {
+        for (auto [i, value] :
+             llvm::enumerate(ArrayRef<Value>{finding.reason, finding.value, finding.limit}))
+          b.store(number(value), word, {b.index(static_cast<int64_t>(i) + 1)});
+      });
+    });
+  });
 }

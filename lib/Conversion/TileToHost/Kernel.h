@@ -1,14 +1,18 @@
-//===- Kernel.h - one host kernel and its surroundings ----------*- C++ -*-===//
+//===- Kernel.h - one kernel and its surroundings ---------------*- C++ -*-===//
 //
 // Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel is a function of (the launch's arguments..., workspace, scratch, ticket). Values of the
-// level-2 function are found again inside it: arguments are its own, pure ops are cloned, buffers
-// of the workspace are views. Work is drawn by ticket: every worker walks the requests with a
-// cursor, since the tickets that it draws only grow.
+// A kernel is a function of (the launch's arguments..., workspace, what its target adds). Values of
+// the level-2 function are found again inside it: arguments are its own, pure ops are cloned,
+// buffers of the workspace are views. Any number of workers run it; each draws tickets, which only
+// grow, so that it walks the requests with a cursor.
+//
+// What a worker is, is the target's: a thread of the host (HostKernel) or of the GPU (SimtKernel).
+// They differ in where tickets and scratch come from and in who checks the requests; the emitters
+// know nothing of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,34 +21,12 @@
 
 #include "HostBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "pagefold/Conversion/LaunchPlan.h"
 #include "pagefold/Dialect/Tile/IR/Tile.h"
 
 namespace pagefold::host {
 
-/// Where things lie in the workspace of a launch. The head is the same for every function.
-class WorkspaceLayout {
-public:
-  static constexpr int64_t kErrorWord = 0; ///< 4 x i64: request + 1, reason, value, limit
-  static constexpr int64_t kCounters = 64; ///< 8 x i64
-  static constexpr int64_t kHead = 256;
-
-  explicit WorkspaceLayout(attn::BoundsAttr bounds) : bounds(bounds) {}
-
-  /// The place of a batch's extents, max_batch x 4 x i32, or of a buffer. Allocated on first sight.
-  int64_t offsetOf(mlir::Value value, int64_t bytes);
-  /// A place that no value names.
-  int64_t allocate(int64_t bytes);
-  int64_t extentsOf(mlir::Value batch) { return offsetOf(batch, bounds.getBatch() * 16); }
-  int64_t size() const { return next; }
-  attn::BoundsAttr getBounds() const { return bounds; }
-
-private:
-  attn::BoundsAttr bounds;
-  llvm::DenseMap<mlir::Value, int64_t> offsets;
-  int64_t next = kHead;
-};
-
-/// What a request's row of the extents holds, as index values.
+/// The extents of a request, as index values.
 struct Request {
   mlir::Value number, firstRow, qLen, kvLen;
 };
@@ -60,14 +42,17 @@ enum class Reason : int64_t {
   KVRows = 7
 };
 
+/// What is known to be wrong with a request: a reason (0 if nothing), value, limit; index values.
+struct Finding {
+  mlir::Value reason, value, limit;
+};
+
 /// Counters of a launch, in their order.
 enum class Counter : int64_t { TilesFull, TilesPartial, TilesSkipped, MaskedElements, KeysVisited };
 
 class Kernel {
 public:
-  /// Starts a kernel for `function`, before it in the module.
-  Kernel(mlir::func::FuncOp function, llvm::StringRef name, WorkspaceLayout &layout, bool counters,
-         mlir::Location loc);
+  virtual ~Kernel() = default;
 
   HostBuilder &builder() { return b; }
   WorkspaceLayout &workspaceLayout() { return layout; }
@@ -75,15 +60,8 @@ public:
   /// The value inside this kernel of a value of the level-2 function: a memref, index or scalar.
   mlir::Value find(mlir::Value outer);
 
-  /// f32 or i32 scratch of this worker, as a static memref. Allocated at compile time.
-  mlir::Value scratch(llvm::ArrayRef<int64_t> shape, mlir::Type element = {});
-  int64_t scratchBytes() const { return scratchNext; }
-
   /// A view of the workspace.
   mlir::Value workspaceView(int64_t offset, mlir::MemRefType type, mlir::ValueRange dynamicSizes);
-
-  /// The next ticket of this launch of the kernel.
-  mlir::Value drawTicket();
 
   /// Draws tickets over all items of a batch: `itemsOf(request)` says how many a request has,
   /// `body` gets the request and the item's number within it, and the ticket.
@@ -93,25 +71,71 @@ public:
   /// Draws tickets 0 <= t < count.
   void forTickets(mlir::Value count, llvm::function_ref<void(mlir::Value)> body);
 
-  Request readRequest(mlir::Value batch, mlir::Value number);
   mlir::Value batchSize(mlir::Value batch);
-  mlir::Value extents(mlir::Value batch);
 
   /// Adds to a counter, where the function is compiled with counters.
   void count(Counter counter, llvm::function_ref<mlir::Value()> amount);
 
+  /// Claims the error word for a request, unless another has it: the first finding wins.
+  void report(mlir::Value request, const Finding &finding);
+
   /// Ends the function. Returns its symbol.
   mlir::StringAttr finish();
 
-private:
+  //===--------------------------------------------------------------------===//
+  // What the target decides
+  //===--------------------------------------------------------------------===//
+
+  /// f32 or i32 memory of this worker, as a static memref. Allocated at compile time.
+  virtual mlir::Value scratch(llvm::ArrayRef<int64_t> shape, mlir::Type element = {}) = 0;
+
+  /// The extents of a request that may be used: no rows where its row offsets are broken, no keys
+  /// where anything else is.
+  virtual Request readRequest(mlir::Value batch, mlir::Value number) = 0;
+
+  /// The request of an item that reads keys: none where a page id lies outside the pool.
+  virtual Request withPagesChecked(mlir::Value batch, const Request &request) = 0;
+
+  /// `body` writes to `page` of a pool of `pages`: it runs if there is such a page.
+  virtual void ifPageExists(const Request &request, mlir::Value page, mlir::Value pages,
+                            llvm::function_ref<void()> body) = 0;
+
+  /// How many of the `heads` of a token one ticket covers.
+  virtual int64_t headsOfTicket(int64_t heads) = 0;
+
+  /// The forms of a space that this target has.
+  virtual llvm::ArrayRef<tile::ScheduleKind> forms() = 0;
+
+  /// Whether asking the memory for a row ahead of its use is worth its instructions.
+  virtual bool prefetches() = 0;
+
+protected:
+  /// Starts a kernel for `function` at `place`, with parameters of the types `more` at the end.
+  Kernel(mlir::func::FuncOp function, mlir::OpBuilder::InsertPoint place, llvm::StringRef name,
+         WorkspaceLayout &layout, bool counters, mlir::Location loc,
+         llvm::ArrayRef<mlir::Type> more);
+
+  /// The error word, memref<4xi64>.
+  virtual mlir::Value errorWord() = 0;
+
+  // Tickets: what a loop over them carries at its start (nothing, or an index), the ticket drawn
+  // with what is carried, and what the next round carries.
+  virtual HostBuilder::Values firstDraw() = 0;
+  virtual mlir::Value draw(mlir::ValueRange carried) = 0;
+  virtual HostBuilder::Values nextDraw(mlir::Value ticket) = 0;
+
+  /// The parameter `i` after the workspace.
+  mlir::Value parameter(unsigned i);
+
   mlir::func::FuncOp outer, kernel;
   WorkspaceLayout &layout;
-  bool counters;
   HostBuilder b;
-  mlir::Value workspace, scratchMemory, ticket;
   llvm::DenseMap<mlir::Value, mlir::Value> found;
   mlir::Operation *prologueEnd = nullptr; ///< clones and views go before this op
-  int64_t scratchNext = 0;
+
+private:
+  bool counters;
+  mlir::Value workspace;
 };
 
 } // namespace pagefold::host

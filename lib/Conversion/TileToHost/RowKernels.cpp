@@ -18,19 +18,52 @@ using namespace pagefold::host;
 
 using Predicate = arith::CmpIPredicate;
 
-/// One item for every token of a request; with its position, which may be negative.
-static void forTokens(Kernel &kernel, Value batch,
-                      llvm::function_ref<void(Request, Value token, Value position)> body) {
+static int64_t heads(Value buffer) { return cast<MemRefType>(buffer.getType()).getDimSize(1); }
+static int64_t width(Value buffer) { return cast<MemRefType>(buffer.getType()).getDimSize(2); }
+
+/// A token of a request, its position, which may be negative, and the heads [first, end) of it that
+/// a ticket covers.
+struct TokenItem {
+  Request request;
+  Value token, position, firstHead, endHead;
+};
+
+/// Cuts an item's number into a token's and the heads of the ticket.
+static Value takeHeads(Kernel &kernel, Value number, int64_t heads, TokenItem &item) {
   HostBuilder &b = kernel.builder();
-  auto items = [](Request request) { return request.qLen; };
-  kernel.forItems(batch, items, [&](Request request, Value row, Value) {
-    Value position = b.add(b.sub(request.kvLen, request.qLen), row);
-    body(request, b.add(request.firstRow, row), position);
+  int64_t each = kernel.headsOfTicket(heads), parts = heads / each;
+  item.firstHead = parts == 1 ? b.index(0) : b.mul(b.remainder(number, parts), each);
+  item.endHead = b.add(item.firstHead, each);
+  return b.divide(number, parts);
+}
+
+/// Every token of the batch, `heads` wide.
+static void forTokens(Kernel &kernel, Value batch, int64_t heads,
+                      llvm::function_ref<void(const TokenItem &)> body) {
+  HostBuilder &b = kernel.builder();
+  int64_t parts = heads / kernel.headsOfTicket(heads);
+  auto items = [&](Request request) { return b.mul(request.qLen, parts); };
+  kernel.forItems(batch, items, [&](Request request, Value number, Value) {
+    TokenItem item;
+    Value row = takeHeads(kernel, number, heads, item);
+    item.request = request;
+    item.position = b.add(b.sub(request.kvLen, request.qLen), row);
+    item.token = b.add(request.firstRow, row);
+    body(item);
   });
 }
 
-static int64_t heads(Value buffer) { return cast<MemRefType>(buffer.getType()).getDimSize(1); }
-static int64_t width(Value buffer) { return cast<MemRefType>(buffer.getType()).getDimSize(2); }
+/// Every token of a buffer, without request and position.
+static void forTokens(Kernel &kernel, Value buffer,
+                      llvm::function_ref<void(const TokenItem &)> body) {
+  HostBuilder &b = kernel.builder();
+  int64_t parts = heads(buffer) / kernel.headsOfTicket(heads(buffer));
+  kernel.forTickets(b.mul(b.dim(buffer, 0), parts), [&](Value ticket) {
+    TokenItem item;
+    item.token = takeHeads(kernel, ticket, heads(buffer), item);
+    body(item);
+  });
+}
 
 //===----------------------------------------------------------------------===//
 // Append
@@ -50,13 +83,16 @@ void host::emitAppend(Kernel &kernel, tile::AppendOp op) {
       b.storeVector(b.loadVector(row.row(), {offset}, lanes), target, indices);
     });
   };
-  forTokens(kernel, op.getBatch(), [&](Request request, Value token, Value position) {
-    b.ifThen(b.compare(Predicate::sge, position, b.index(0)), [&] {
-      b.loop(b.index(0), b.index(heads(key)), 1, [&](Value head) {
-        RowPlace place{token, head, position};
-        HostBuilder::Values where = pages.locate(request.number, position, head);
-        write(keyRow, key, op.getKeyBody(), pages.keys(), place, where);
-        write(valueRow, value, op.getValueBody(), pages.values(), place, where);
+  Value pool = pages.poolSize();
+  forTokens(kernel, op.getBatch(), heads(key), [&](const TokenItem &item) {
+    b.ifThen(b.compare(Predicate::sge, item.position, b.index(0)), [&] {
+      b.loop(item.firstHead, item.endHead, 1, [&](Value head) {
+        RowPlace place{item.token, head, item.position};
+        HostBuilder::Values where = pages.locate(item.request.number, item.position, head);
+        kernel.ifPageExists(item.request, where.front(), pool, [&] {
+          write(keyRow, key, op.getKeyBody(), pages.keys(), place, where);
+          write(valueRow, value, op.getValueBody(), pages.values(), place, where);
+        });
       });
     });
   });
@@ -70,19 +106,18 @@ void host::emitRows(Kernel &kernel, tile::RowsOp op) {
   HostBuilder &b = kernel.builder();
   Value input = kernel.find(op.getInput()), output = kernel.find(op.getOutput());
   RowEmitter row(kernel, width(input));
-  auto body = [&](Value token, Value position) {
-    b.loop(b.index(0), b.index(heads(input)), 1, [&](Value head) {
-      row.load(input, {token, head, position}, op.getBody());
+  auto body = [&](const TokenItem &item) {
+    b.loop(item.firstHead, item.endHead, 1, [&](Value head) {
+      row.load(input, {item.token, head, item.position}, op.getBody());
       b.forVectors(width(input), [&](Value offset, int64_t lanes) {
-        b.storeVector(b.loadVector(row.row(), {offset}, lanes), output, {token, head, offset});
+        b.storeVector(b.loadVector(row.row(), {offset}, lanes), output, {item.token, head, offset});
       });
     });
   };
   if (op.getBatch())
-    forTokens(kernel, op.getBatch(),
-              [&](Request, Value token, Value position) { body(token, position); });
+    forTokens(kernel, op.getBatch(), heads(input), body);
   else
-    kernel.forTickets(b.dim(input, 0), [&](Value token) { body(token, Value()); });
+    forTokens(kernel, input, body);
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,8 +141,9 @@ void host::emitMerge(Kernel &kernel, tile::MergeOp op) {
     Value onlyA = b.select(used(fa), a, b.like(0, a));
     return b.select(used(fb), b.select(used(fa), b.fadd(a, other), other), onlyA);
   };
-  kernel.forTickets(b.dim(out, 0), [&](Value token) {
-    b.loop(b.index(0), b.index(heads(out)), 1, [&](Value head) {
+  forTokens(kernel, out, [&](const TokenItem &item) {
+    Value token = item.token;
+    b.loop(item.firstHead, item.endHead, 1, [&](Value head) {
       Value la = b.load(lseA, {token, head}), lb = b.load(lseB, {token, head});
       Value top = b.finiteMax(b.fmax(la, lb));
       Value wa = b.exp(b.fsub(la, top)), wb = b.exp(b.fsub(lb, top)), sum = b.fadd(wa, wb);
@@ -134,9 +170,9 @@ void host::emitMergeSplits(Kernel &kernel, tile::MergeSplitsOp op) {
   auto part = [&](Value split, Value token, Value head, int64_t i) {
     return b.load(partials, {split, token, head, b.index(i)});
   };
-  forTokens(kernel, op.getBatch(), [&](Request request, Value token, Value position) {
-    Value row = b.sub(token, request.firstRow);
-    b.loop(b.index(0), b.index(heads(kernel.find(op.getOutput()))), 1, [&](Value head) {
+  forTokens(kernel, op.getBatch(), heads(op.getOutput()), [&](const TokenItem &item) {
+    Value token = item.token, row = b.sub(token, item.request.firstRow);
+    b.loop(item.firstHead, item.endHead, 1, [&](Value head) {
       Value first = b.index(0), end = b.index(splits);
       HostBuilder::Values top =
           b.loop(first, end, 1, b.f32(-std::numeric_limits<double>::infinity()),
@@ -154,7 +190,7 @@ void host::emitMergeSplits(Kernel &kernel, tile::MergeSplitsOp op) {
         });
         return HostBuilder::Values{b.fma(part(split, token, head, 1), weight, total[0])};
       });
-      finish.emit({top[0], sum[0], acc, {}}, {row, head, position, token});
+      finish.emit({top[0], sum[0], acc, {}}, {row, head, item.position, token});
     });
   });
 }

@@ -97,7 +97,7 @@ LogicalResult SpaceEmitter::emit() {
   auto items = [&](Request request) { return b.mul(tilesOf(request), heads * splits); };
   LogicalResult result = success();
   kernel.forItems(space.getBatch(), items, [&](Request request, Value number, Value ticket) {
-    item = decodeItem(request, number, ticket);
+    item = decodeItem(kernel.withPagesChecked(space.getBatch(), request), number, ticket);
     form->setRows(item);
     for (Operation &op : space.getBody().front())
       if (failed(emitOp(op)))

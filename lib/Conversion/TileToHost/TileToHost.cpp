@@ -10,13 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HostKernel.h"
 #include "KernelEmitters.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "pagefold/Conversion/Passes.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace pagefold {
 #define GEN_PASS_DEF_TILETOHOST
@@ -32,16 +29,15 @@ namespace {
 /// Lowers one function and writes its plan.
 class FunctionLowering {
 public:
-  FunctionLowering(func::FuncOp function, attn::BoundsAttr bounds, bool counters)
-      : function(function), layout(bounds), counters(counters) {}
+  FunctionLowering(func::FuncOp function, bool counters)
+      : function(function), layout(function->getAttrOfType<attn::BoundsAttr>("attn.bounds")),
+        counters(counters) {}
   LogicalResult run();
 
 private:
   LogicalResult lower(Operation *op);
   LogicalResult addKernel(Operation *op, StringRef workers,
-                          llvm::function_ref<LogicalResult(Kernel &)> emit);
-  LogicalResult emitElementwise(Kernel &kernel, linalg::GenericOp op);
-  void buildPlan();
+                          llvm::function_ref<LogicalResult(HostKernel &)> emit);
 
   func::FuncOp function;
   WorkspaceLayout layout;
@@ -51,9 +47,9 @@ private:
 };
 
 LogicalResult FunctionLowering::addKernel(Operation *op, StringRef workers,
-                                          llvm::function_ref<LogicalResult(Kernel &)> emit) {
+                                          llvm::function_ref<LogicalResult(HostKernel &)> emit) {
   std::string name = (function.getName() + "_k" + Twine(kernels.size())).str();
-  Kernel kernel(function, name, layout, counters, op->getLoc());
+  HostKernel kernel(function, name, layout, counters, op->getLoc());
   if (failed(emit(kernel)))
     return failure();
   StringAttr symbol = kernel.finish();
@@ -67,90 +63,21 @@ LogicalResult FunctionLowering::addKernel(Operation *op, StringRef workers,
   return success();
 }
 
-/// An elementwise op that fused into nothing. One worker: it is small, or should have been fused.
-LogicalResult FunctionLowering::emitElementwise(Kernel &kernel, linalg::GenericOp op) {
-  IRMapping mapping;
-  for (Value operand : op->getOperands())
-    mapping.map(operand, kernel.find(operand));
-  llvm::SetVector<Value> captures; // constants and scalars that its body uses
-  getUsedValuesDefinedAbove(op.getRegion(), captures);
-  for (Value capture : captures)
-    mapping.map(capture, kernel.find(capture));
-  kernel.builder().clone(*op, mapping);
-  return success();
-}
-
 LogicalResult FunctionLowering::lower(Operation *op) {
-  auto all = [&](auto emit) { return addKernel(op, "all", emit); };
-  auto done = [](auto emitter) {
-    return [=](Kernel &kernel) { return emitter(kernel), success(); };
-  };
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](tile::BatchOp batch) {
-        return addKernel(op, "one", done([=](Kernel &kernel) { emitBatch(kernel, batch); }));
-      })
-      .Case([&](tile::AppendOp append) {
-        return all(done([=](Kernel &k) { emitAppend(k, append); }));
-      })
-      .Case([&](tile::RowsOp rows) { return all(done([=](Kernel &k) { emitRows(k, rows); })); })
-      .Case([&](tile::MergeOp merge) { return all(done([=](Kernel &k) { emitMerge(k, merge); })); })
-      .Case([&](tile::MergeSplitsOp merge) {
-        return all(done([=](Kernel &k) { emitMergeSplits(k, merge); }));
-      })
-      .Case([&](tile::SpaceOp space) -> LogicalResult {
-        if (!space.getSchedule())
-          return space.emitOpError("expects a schedule: tile-select-schedule should have set it");
-        return all([=](Kernel &kernel) { return emitSpace(kernel, space); });
-      })
-      .Case([&](linalg::GenericOp generic) {
-        return addKernel(op, "one",
-                         [&](Kernel &kernel) { return emitElementwise(kernel, generic); });
-      })
-      .Case([](func::ReturnOp) { return success(); })
-      // Everything else is found by the kernels that use it.
-      .Default([](Operation *other) -> LogicalResult {
-        if (isMemoryEffectFree(other) || isa<tile::WorkspaceOp>(other))
-          return success();
-        return other->emitOpError("has no lowering to the host");
-      });
-}
-
-void FunctionLowering::buildPlan() {
-  OpBuilder builder(function);
-  attn::BoundsAttr bounds = layout.getBounds();
-  auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
-  NamedAttrList limits, plan;
-  limits.set("batch", number(bounds.getBatch()));
-  limits.set("q_len", number(bounds.getQLen()));
-  limits.set("kv_len", number(bounds.getKvLen()));
-  limits.set("tokens", number(bounds.maxTokens()));
-  plan.set("bounds", limits.getDictionary(builder.getContext()));
-  plan.set("args", function->getAttr("tile.args"));
-  plan.set("workspace", number(layout.size()));
-  plan.set("workspace_head", number(WorkspaceLayout::kHead));
-  plan.set("scratch", number(scratch));
-  plan.set("error_word", number(WorkspaceLayout::kErrorWord));
-  if (counters)
-    plan.set("counters", number(WorkspaceLayout::kCounters));
-  plan.set("kernels", builder.getArrayAttr(kernels));
-  tile::PlanOp::create(builder, function.getLoc(), function.getName(),
-                       plan.getDictionary(builder.getContext()));
-  function.erase();
-}
-
-/// The lowering reads what keys and values, batches, masks and visit lists are bound to.
-static LogicalResult checkSources(func::FuncOp function) {
-  WalkResult result = function.walk([](Operation *op) {
-    for (Value operand : op->getOperands())
-      if (isa<tile::KVType, tile::BatchType, tile::MaskType, tile::VisitsType>(operand.getType()) &&
-          !operand.getDefiningOp()) {
-        op->emitOpError("expects its ")
-            << operand.getType() << " to come from an op of this function, got an argument";
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
+  if (auto batch = dyn_cast<tile::BatchOp>(op))
+    return addKernel(op, "one",
+                     [&](HostKernel &kernel) { return emitBatch(kernel, batch), success(); });
+  // An elementwise op that fused into nothing is small, or should have been fused: one worker.
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    return addKernel(op, "one", [&](HostKernel &kernel) {
+      return cloneElementwise(kernel, generic), success();
+    });
+  if (isWork(op))
+    return addKernel(op, "all", [&](HostKernel &kernel) { return emitWork(kernel, op); });
+  // Everything else is found by the kernels that use it.
+  if (isa<func::ReturnOp, tile::WorkspaceOp>(op) || isMemoryEffectFree(op))
+    return success();
+  return op->emitOpError("has no lowering to the host");
 }
 
 LogicalResult FunctionLowering::run() {
@@ -159,21 +86,16 @@ LogicalResult FunctionLowering::run() {
   for (Operation &op : function.front())
     if (failed(lower(&op)))
       return failure();
-  buildPlan();
+  replaceByPlan(function, layout, {.kernels = kernels, .scratch = scratch, .counters = counters});
   return success();
 }
 
 struct TileToHost : pagefold::impl::TileToHostBase<TileToHost> {
   using Base::Base;
   void runOnOperation() override {
-    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
-    for (func::FuncOp function : functions) {
-      auto bounds = function->getAttrOfType<attn::BoundsAttr>("attn.bounds");
-      if (!bounds || !function->hasAttr("tile.args"))
-        continue; // not a launchable function: a kernel already, or a helper
-      if (failed(FunctionLowering(function, bounds, counters).run()))
+    for (func::FuncOp function : launchedFunctions(getOperation()))
+      if (failed(FunctionLowering(function, counters).run()))
         return signalPassFailure();
-    }
   }
 };
 

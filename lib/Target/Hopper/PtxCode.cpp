@@ -14,6 +14,7 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
+#include "pagefold/Dialect/Tile/IR/Tile.h"
 #include "pagefold/Target/Hopper/Chip.h"
 #include "pagefold/Target/OptimizeModule.h"
 #include "llvm/IR/InlineAsm.h"
@@ -121,6 +122,7 @@ void pagefold::hopper::registerPtxTranslation() {
       "hopper-to-ptx", "PTX for sm_90a of a gpu.module of the llvm and nvvm dialects", translate,
       [](DialectRegistry &registry) {
         registry.insert<gpu::GPUDialect, LLVM::LLVMDialect, NVVM::NVVMDialect>();
+        registry.insert<pagefold::tile::TileDialect>(); // plans stand beside the gpu.module
         registerTranslations(registry);
       });
 }

@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "pagefold/Target/Host/Frame.h"
 #include "pagefold/Target/Host/Passes.h"
 
 namespace pagefold::host {
@@ -15,6 +16,7 @@ namespace pagefold::host {
 } // namespace pagefold::host
 
 using namespace mlir;
+using namespace pagefold;
 
 namespace {
 
@@ -32,13 +34,8 @@ void addEntry(LLVM::LLVMFuncOp body) {
   auto entry = LLVM::LLVMFuncOp::create(builder, loc, symbol, type);
   Block *block = entry.addEntryBlock(builder);
   builder.setInsertionPointToEnd(block);
-  SmallVector<Value> words;
-  for (auto [i, param] : llvm::enumerate(body.getArgumentTypes())) {
-    Value address =
-        LLVM::GEPOp::create(builder, loc, pointer, builder.getI64Type(), block->getArgument(0),
-                            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
-    words.push_back(LLVM::LoadOp::create(builder, loc, param, address));
-  }
+  SmallVector<Value> words =
+      loadFrame(builder, loc, block->getArgument(0), body.getArgumentTypes());
   LLVM::CallOp::create(builder, loc, body, words);
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }

@@ -14,11 +14,14 @@
 // The table's ids are compared with the pool's pages, for as many columns as the length needs.
 // CHECK:   scf.for %[[C:.*]] = %c0 to %{{.*}} step %c1 iter_args(
 // CHECK:     memref.load %[[TABLE]][%[[R]], %[[C]]]
-// The first finding wins.
-// CHECK:   %[[TAKEN:.*]] = memref.load %[[WORD]][%c0]
-// CHECK:   arith.cmpi eq, %[[TAKEN]], %c0_i64
+// The first finding wins: the word is claimed only where there is a finding and nobody has it.
 // CHECK:   scf.if
-// CHECK-COUNT-4: memref.store %{{.*}}, %[[WORD]]
+// CHECK:   %[[TAKEN:.*]] = memref.load %[[WORD]][%c0]
+// CHECK:   %[[FREE:.*]] = arith.cmpi eq, %[[TAKEN]], %c0_i64
+// CHECK:   scf.if %[[FREE]]
+// CHECK:   memref.generic_atomic_rmw %[[WORD]][%c0]
+// CHECK:   scf.if
+// CHECK-COUNT-3: memref.store %{{.*}}, %[[WORD]]
 // CHECK:   }
 // CHECK-COUNT-3: memref.store %{{.*}}, %[[EXTENTS]]
 // CHECK: return

@@ -21,7 +21,7 @@ func.func private @c1() attributes {tile.a = #tile.schedule<dot, q_tile 17, kv_t
 
 // -----
 
-// expected-error@+1 {{C2: expects kv_tile to be a multiple of 16 from 16 to 1024, got 100}}
+// expected-error@+1 {{C2: expects kv_tile to be a multiple of 16 from 16 to 1024 for outer, got 100}}
 func.func private @c2() attributes {tile.a = #tile.schedule<dot, q_tile 4, kv_tile 100, splits 1>}
 
 // -----

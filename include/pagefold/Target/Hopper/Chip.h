@@ -77,6 +77,16 @@ inline constexpr Chip kHopper = {
 
 inline constexpr int64_t kWarp = 32, kWarpgroup = 128; ///< threads
 
+/// How kernels of one thread a worker are launched: enough threads for the memory's latency, and
+/// few enough that each has the registers for a row.
+struct SimtLaunch {
+  int64_t threads;               ///< of a CTA
+  int64_t ctasPerMultiprocessor; ///< where there is much work
+  int64_t exactCtas;             ///< up to here the grid has just the CTAs that there is work for
+};
+inline constexpr SimtLaunch kSimtLaunch = {
+    .threads = 128, .ctasPerMultiprocessor = 4, .exactCtas = 512};
+
 } // namespace pagefold::hopper
 
 #endif // PAGEFOLD_TARGET_HOPPER_CHIP_H

@@ -8,10 +8,17 @@
 #ifndef PAGEFOLD_TARGET_HOPPER_PASSES_H
 #define PAGEFOLD_TARGET_HOPPER_PASSES_H
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 
 namespace pagefold::hopper {
+
+#define GEN_PASS_DECL
+#include "pagefold/Target/Hopper/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "pagefold/Target/Hopper/Passes.h.inc"
 
 struct HopperToLLVMOptions : mlir::PassPipelineOptions<HopperToLLVMOptions> {
   Option<int64_t> pollLimit{
@@ -21,8 +28,9 @@ struct HopperToLLVMOptions : mlir::PassPipelineOptions<HopperToLLVMOptions> {
       llvm::cl::init(0)};
 };
 
-/// From the hopper dialect to what translates to LLVM IR: hopper-to-nvvm, then upstream's pass for
-/// the nvvm ops that are inline PTX.
+/// From level 3 to what translates to LLVM IR: simt kernels by upstream's conversions and
+/// simt-frame-entry, hopper kernels by hopper-to-nvvm, then upstream's pass for the nvvm ops that
+/// are inline PTX.
 void buildHopperToLLVM(mlir::OpPassManager &manager, const HopperToLLVMOptions &options = {});
 
 /// Names the pipeline pagefold-hopper-to-llvm.

@@ -109,16 +109,44 @@ void TileType::print(AsmPrinter &printer) const {
 // ScheduleAttr
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+/// What the tile sizes of a kind are.
+struct TileRange {
+  int64_t qUnit, maxQTile, maxKVTile;
+};
+
+TileRange rangeOf(ScheduleKind kind) {
+  switch (kind) {
+  case ScheduleKind::Outer:
+    return {16, 512, 1024};
+  case ScheduleKind::Dot:
+    return {1, 16, 1024};
+  case ScheduleKind::Pipelined:
+    return {64, 256, 256};
+  case ScheduleKind::Simt:
+    return {1, 4, 64};
+  }
+  llvm_unreachable("every kind has a range");
+}
+
+} // namespace
+
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ScheduleKind kind,
                                    int64_t qTile, int64_t kvTile, int64_t splits) {
-  if (kind == ScheduleKind::Outer && (qTile < 16 || qTile > 512 || qTile % 16))
-    return emitError() << "C1: expects q_tile to be a multiple of 16 from 16 to 512 for outer, got "
-                       << qTile;
-  if (kind == ScheduleKind::Dot && (qTile < 1 || qTile > 16))
-    return emitError() << "C1: expects q_tile from 1 to 16 for dot, got " << qTile;
-  if (kvTile < 16 || kvTile > 1024 || kvTile % 16)
-    return emitError() << "C2: expects kv_tile to be a multiple of 16 from 16 to 1024, got "
-                       << kvTile;
+  constexpr int64_t kKVUnit = 16;
+  TileRange range = rangeOf(kind);
+  StringRef word = stringifyScheduleKind(kind);
+  if (qTile < range.qUnit || qTile > range.maxQTile || qTile % range.qUnit) {
+    InFlightDiagnostic error = emitError() << "C1: expects q_tile ";
+    if (range.qUnit > 1)
+      error << "to be a multiple of " << range.qUnit << " ";
+    return error << "from " << range.qUnit << " to " << range.maxQTile << " for " << word
+                 << ", got " << qTile;
+  }
+  if (kvTile < kKVUnit || kvTile > range.maxKVTile || kvTile % kKVUnit)
+    return emitError() << "C2: expects kv_tile to be a multiple of 16 from 16 to "
+                       << range.maxKVTile << " for " << word << ", got " << kvTile;
   if (splits < 1 || splits > 128)
     return emitError() << "C3: expects splits from 1 to 128, got " << splits;
   return success();

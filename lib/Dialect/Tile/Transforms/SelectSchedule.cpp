@@ -9,8 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "pagefold/Dialect/Tile/IR/Tile.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
-#include "pagefold/Target/Host/ScheduleTable.h"
-#include "llvm/Support/MathExtras.h"
+#include "pagefold/Target/ScheduleTable.h"
 
 namespace pagefold::tile {
 #define GEN_PASS_DEF_TILESELECTSCHEDULE
@@ -42,55 +41,73 @@ struct TileSelectSchedule : pagefold::tile::impl::TileSelectScheduleBase<TileSel
         function ? function->getAttrOfType<attn::BoundsAttr>("attn.bounds") : attn::BoundsAttr();
     if (!bounds)
       return space.emitOpError("expects attn.bounds on its function, to choose a schedule from");
+    const ScheduleTable *table = scheduleTableOf(target);
+    if (!table)
+      return space.emitOpError("expects the option target to be host or cuda, got ") << target;
     KVType kv = space.getKv().getType();
-    host::SpaceShape shape{bounds.getQLen() * int64_t(space.getGroup()), kv.getKDim(), kv.getVDim(),
-                           bounds.getKvLen()};
-    const host::ScheduleRow &row = host::chooseRow(shape);
-    FailureOr<ScheduleAttr> schedule =
-        override(space, host::makeSchedule(&getContext(), row, shape), shape);
+    int64_t group = space.getGroup();
+    SpaceShape shape{space,        bounds.getQLen() * group, kv.getKDim(),
+                     kv.getVDim(), bounds.getKvLen(),        bounds.maxTokens() * kv.getHeads() * group};
+    if (int64_t dim = std::max(shape.kDim, shape.vDim); dim > table->maxHeadDim)
+      return space.emitOpError("expects head dimensions up to ")
+             << table->maxHeadDim << " on target " << target << ", got " << dim;
+    const ScheduleRow *row = choose(space, *table, shape);
+    if (!row)
+      return failure();
+    FailureOr<ScheduleAttr> schedule = override(space, makeSchedule(&getContext(), *row, shape));
     if (failed(schedule))
       return failure();
     space.setScheduleAttr(*schedule);
-    explain(space, row, shape);
+    explain(space, *table, *row, shape);
     return success();
   }
 
-  /// Replaces what the options name.
-  FailureOr<ScheduleAttr> override(SpaceOp space, ScheduleAttr chosen,
-                                   const host::SpaceShape &shape) {
-    ScheduleKind kind = chosen.getKind();
-    int64_t rows = chosen.getQTile();
-    if (!form.empty()) {
-      std::optional<ScheduleKind> named = symbolizeScheduleKind(form);
-      if (!named)
-        return space.emitOpError("expects the option form to be outer or dot, got ") << form,
-               failure();
-      kind = *named;
-      rows = kind == ScheduleKind::Dot ? std::min<int64_t>(shape.rows, 16)
-                                       : std::min<int64_t>(llvm::alignTo(shape.rows, 16), 96);
+  /// The row that decides: of all, or of those with the form that the options name.
+  const ScheduleRow *choose(SpaceOp space, const ScheduleTable &table, const SpaceShape &shape) {
+    if (form.empty())
+      return chooseRow(table, shape);
+    std::optional<ScheduleKind> named = symbolizeScheduleKind(form);
+    auto isNamed = [&](const ScheduleRow &row) { return named && row.kind == *named; };
+    const ScheduleRow *first = llvm::find_if(table.rows, isNamed);
+    if (first == table.rows.end())
+      return space.emitOpError("expects the option form to be ") << table.forms << ", got " << form,
+             nullptr;
+    const ScheduleRow *row = chooseRow(table, shape, named);
+    if (!row) {
+      auto rows = llvm::make_filter_range(table.rows, isNamed);
+      std::string refusal;
+      for (const ScheduleRow &refused : rows)
+        refusal = whyNot(refused, shape); // that of the most general
+      space.emitOpError("cannot take the form ") << form << ": " << refusal;
     }
+    return row;
+  }
+
+  /// Replaces what the options name.
+  FailureOr<ScheduleAttr> override(SpaceOp space, ScheduleAttr chosen) {
     auto pick = [](int64_t option, int64_t fromTable) { return option ? option : fromTable; };
     auto error = [&] { return space.emitOpError("cannot take this schedule: "); };
-    ScheduleAttr result = ScheduleAttr::getChecked(error, &getContext(), kind, pick(qTile, rows),
-                                                   pick(kvTile, chosen.getKvTile()),
-                                                   pick(splits, chosen.getSplits()));
+    ScheduleAttr result = ScheduleAttr::getChecked(
+        error, &getContext(), chosen.getKind(), pick(qTile, chosen.getQTile()),
+        pick(kvTile, chosen.getKvTile()), pick(splits, chosen.getSplits()));
     if (!result)
       return failure();
     return result;
   }
 
-  void explain(SpaceOp space, const host::ScheduleRow &row, const host::SpaceShape &shape) {
+  void explain(SpaceOp space, const ScheduleTable &table, const ScheduleRow &row,
+               const SpaceShape &shape) {
     auto options = remarkOf(space, "Schedule", "tile-select-schedule");
     std::string text;
     llvm::raw_string_ostream(text)
         << *space.getSchedule() << " from row " << row.name << ": " << row.reason;
     remark::passed(space.getLoc(), options) << text;
-    for (const host::ScheduleRow &other : host::scheduleTable()) {
+    for (const ScheduleRow &other : table.rows) {
       if (&other == &row)
         break;
+      std::string why = whyNot(other, shape);
       remark::analysis(space.getLoc(), options)
-          << ("row " + other.name + " rejected: " + llvm::Twine(shape.rows) +
-              " rows, it takes at most " + llvm::Twine(other.maxRows))
+          << ("row " + other.name + " rejected: " + (why.empty() ? "the options say so" : why))
                  .str();
     }
   }

@@ -107,7 +107,8 @@ def Tile_StateType : Tile_Type<"State", "state"> {
 //===----------------------------------------------------------------------===//
 
 def Tile_ScheduleKind : I32EnumAttr<"ScheduleKind", "how an item's products are formed", [
-    I32EnumAttrCase<"Outer", 0, "outer">, I32EnumAttrCase<"Dot", 1, "dot">]> {
+    I32EnumAttrCase<"Outer", 0, "outer">, I32EnumAttrCase<"Dot", 1, "dot">,
+    I32EnumAttrCase<"Pipelined", 2, "pipelined">, I32EnumAttrCase<"Simt", 3, "simt">]> {
   let cppNamespace = "::pagefold::tile";
   let genSpecializedAttr = 0;
 }
@@ -116,8 +117,9 @@ def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
   let mnemonic = "schedule";
   let summary = "How a space is partitioned and its products formed";
   let description = [{
-    `outer`: KV tiles are copied to a local buffer and the products are outer products over many query
-    rows (prefill). `dot`: K and V are read where they lie, one pass, few query rows (decode).
+    On the host, `outer`: KV tiles are copied to a local buffer and the products are outer products over many query
+    rows (prefill). `dot`: K and V are read where they lie, one pass, few query rows (decode). On the GPU, `pipelined`: KV tiles
+    come by TMA into rings of shared memory, and warpgroups multiply them. `simt`: as `dot`, an item a thread.
     `q_tile` rows of a query tile, `kv_tile` keys of a KV tile, `splits` parts of the KV dimension.
 
     ```mlir
@@ -125,8 +127,9 @@ def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
     ```
 
     Constraints:
-    * C1: q_tile is a multiple of 16 from 16 to 512 (`outer`), or from 1 to 16 (`dot`).
-    * C2: kv_tile is a multiple of 16 from 16 to 1024.
+    * C1: q_tile is a multiple of 16 from 16 to 512 (`outer`), from 1 to 16 (`dot`), a multiple of 64 from 64 to 256
+      (`pipelined`), or from 1 to 4 (`simt`).
+    * C2: kv_tile is a multiple of 16 from 16 to 1024 (at most 256 for `pipelined`, 64 for `simt`).
     * C3: 1 <= splits <= 128.
   }];
   let parameters = (ins EnumParameter<Tile_ScheduleKind>:$kind, "int64_t":$qTile, "int64_t":$kvTile,

@@ -105,9 +105,8 @@ def TileSelectSchedule : Pass<"tile-select-schedule", "::mlir::ModuleOp"> {
     **Ensures** that every space has a `#tile.schedule`, printed as a remark with the table's reason and the rows that were
     rejected. A schedule that is there already is kept.
 
-    **Idea.** One table per target (`lib/Target/Host/ScheduleTable.cpp`); the first row whose condition on (rows of a
-    request, head dims, KV length) holds decides.
-    Overrides replace single fields.
+    **Idea.** One table per target (`lib/Target/Host/ScheduleTable.cpp`, `lib/Target/Hopper/ScheduleTable.cpp`); the first row
+    whose condition on the space holds decides. Overrides replace single fields; a form chooses among its rows.
 
     **Example**
 
@@ -151,7 +150,9 @@ def TileSelectSchedule : Pass<"tile-select-schedule", "::mlir::ModuleOp"> {
     Option<"qTile", "q-tile", "int64_t", "0", "Rows of a query tile (default: 0, from the table)">,
     Option<"kvTile", "kv-tile", "int64_t", "0", "Keys of a KV tile (default: 0, from the table)">,
     Option<"splits", "splits", "int64_t", "0", "Parts of the KV dimension (default: 0, from the table)">,
-    Option<"form", "form", "std::string", "", "outer or dot (default: empty, from the table)">];
+    Option<"form", "form", "std::string", "",
+           "outer or dot (host), pipelined or simt (cuda) (default: empty, from the table)">,
+    Option<"target", "target", "std::string", /*default=*/"\"host\"", "host or cuda (default: host)">];
   let dependentDialects = ["::pagefold::tile::TileDialect"];
 }
 

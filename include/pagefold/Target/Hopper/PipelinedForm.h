@@ -1,0 +1,24 @@
+//===- PipelinedForm.h - which spaces the pipeline takes --------*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_TARGET_HOPPER_PIPELINEDFORM_H
+#define PAGEFOLD_TARGET_HOPPER_PIPELINEDFORM_H
+
+#include "pagefold/Dialect/Tile/IR/Tile.h"
+
+namespace pagefold::hopper {
+
+/// Why the pipelined form does not take a space, as the end of a sentence; empty if it does.
+std::string pipelinedRefusal(tile::SpaceOp space);
+
+/// Whether a buffer is an argument of the function, or one row a token in the workspace: what a
+/// launch can describe by an address.
+bool isPlainBuffer(mlir::Value buffer);
+
+} // namespace pagefold::hopper
+
+#endif // PAGEFOLD_TARGET_HOPPER_PIPELINEDFORM_H

@@ -1,0 +1,49 @@
+//===- SimtKernel.h - a kernel whose workers are GPU threads ----*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Parameters: (arguments..., workspace, error word). A thread's first ticket is its number in the
+// grid, the next is as many further as the grid has threads: any grid does all the work. There is
+// no batch kernel, whose launch would cost more than the checks do: every kernel checks the
+// requests that it passes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_CONVERSION_TILETOHOST_SIMTKERNEL_H
+#define PAGEFOLD_CONVERSION_TILETOHOST_SIMTKERNEL_H
+
+#include "Kernel.h"
+#include "pagefold/Conversion/SimtKernels.h"
+
+namespace pagefold::host {
+
+class SimtKernel final : public Kernel {
+public:
+  /// Starts a kernel at the end of the gpu.module, for CTAs of `threads`.
+  SimtKernel(const SimtModule &module, llvm::StringRef name, int64_t threads, mlir::Location loc);
+
+  /// Memory of the thread: registers, where LLVM can keep it there.
+  mlir::Value scratch(llvm::ArrayRef<int64_t> shape, mlir::Type element = {}) override;
+  Request readRequest(mlir::Value batch, mlir::Value number) override;
+  Request withPagesChecked(mlir::Value batch, const Request &request) override;
+  void ifPageExists(const Request &request, mlir::Value page, mlir::Value pages,
+                    llvm::function_ref<void()> body) override;
+  int64_t headsOfTicket(int64_t) override { return 1; }
+  llvm::ArrayRef<tile::ScheduleKind> forms() override;
+  bool prefetches() override { return false; } // other threads hide the latency
+
+private:
+  mlir::Value errorWord() override { return parameter(0); }
+  HostBuilder::Values firstDraw() override { return {thread}; }
+  mlir::Value draw(mlir::ValueRange carried) override { return carried.front(); }
+  HostBuilder::Values nextDraw(mlir::Value ticket) override { return {b.add(ticket, gridThreads)}; }
+
+  mlir::Value thread, gridThreads; ///< this thread's number in the grid, and how many there are
+};
+
+} // namespace pagefold::host
+
+#endif // PAGEFOLD_CONVERSION_TILETOHOST_SIMTKERNEL_H

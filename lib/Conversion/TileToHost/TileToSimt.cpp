@@ -1,0 +1,124 @@
+//===- TileToSimt.cpp - level 2 to kernels of one thread a worker ---------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelEmitters.h"
+#include "SimtKernel.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "pagefold/Conversion/Passes.h"
+#include "pagefold/Target/Hopper/Chip.h"
+
+namespace pagefold {
+#define GEN_PASS_DEF_TILETOSIMT
+#include "pagefold/Conversion/Passes.h.inc"
+} // namespace pagefold
+
+using namespace mlir;
+using namespace pagefold;
+using namespace pagefold::host;
+
+//===----------------------------------------------------------------------===//
+// One kernel
+//===----------------------------------------------------------------------===//
+
+bool pagefold::isSimtWork(Operation *op) { return isWork(op); }
+
+/// The most tickets of an op within the function's bounds; 0 where its buffers alone say it.
+static int64_t maxTickets(Operation *op, attn::BoundsAttr bounds) {
+  auto headsOf = [](Value buffer) { return cast<MemRefType>(buffer.getType()).getDimSize(1); };
+  int64_t tokens = bounds.maxTokens();
+  if (auto append = dyn_cast<tile::AppendOp>(op))
+    return tokens * headsOf(append.getKey());
+  if (auto rows = dyn_cast<tile::RowsOp>(op))
+    return tokens * headsOf(rows.getInput());
+  if (auto merge = dyn_cast<tile::MergeOp>(op))
+    return tokens * headsOf(merge.getOutput());
+  if (auto merge = dyn_cast<tile::MergeSplitsOp>(op))
+    return tokens * headsOf(merge.getOutput());
+  if (auto space = dyn_cast<tile::SpaceOp>(op)) {
+    tile::ScheduleAttr schedule = *space.getSchedule();
+    int64_t tiles = tokens * int64_t(space.getGroup()) / schedule.getQTile() + bounds.getBatch();
+    return tiles * space.getKv().getType().getHeads() * schedule.getSplits();
+  }
+  return 0;
+}
+
+/// As many CTAs as there can be work for, or so many for each multiprocessor.
+static void setGrid(NamedAttrList &entry, Builder &builder, int64_t tickets) {
+  const hopper::SimtLaunch &launch = hopper::kSimtLaunch;
+  int64_t ctas = (tickets + launch.threads - 1) / launch.threads;
+  if (ctas && ctas <= launch.exactCtas)
+    entry.set("ctas", builder.getI64IntegerAttr(ctas));
+  else
+    entry.set("ctas_per_sm", builder.getI64IntegerAttr(launch.ctasPerMultiprocessor));
+  entry.set("threads", builder.getI64IntegerAttr(launch.threads));
+  entry.set("shared", builder.getI64IntegerAttr(0));
+}
+
+FailureOr<DictionaryAttr> pagefold::emitSimtKernel(Operation *op, StringRef symbol,
+                                                   const SimtModule &module) {
+  int64_t threads = hopper::kSimtLaunch.threads;
+  SimtKernel kernel(module, symbol, threads, op->getLoc());
+  if (failed(emitWork(kernel, op)))
+    return failure();
+  kernel.finish();
+  Builder builder(op->getContext());
+  auto word = [&](StringRef kind) {
+    return builder.getDictionaryAttr(builder.getNamedAttr("kind", builder.getStringAttr(kind)));
+  };
+  NamedAttrList entry;
+  entry.set("symbol", builder.getStringAttr(symbol));
+  entry.set("op", builder.getStringAttr(op->getName().getStringRef()));
+  setGrid(entry, builder, maxTickets(op, module.layout.getBounds()));
+  entry.set("params", builder.getArrayAttr({word("frame"), word("error_word")}));
+  return entry.getDictionary(op->getContext());
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct TileToSimt : pagefold::impl::TileToSimtBase<TileToSimt> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> functions = launchedFunctions(getOperation());
+    if (functions.empty())
+      return;
+    OpBuilder builder(functions.front());
+    auto kernels = gpu::GPUModuleOp::create(builder, getOperation().getLoc(), "kernels");
+    for (func::FuncOp function : functions)
+      if (failed(lower(function, kernels)))
+        return signalPassFailure();
+  }
+
+  LogicalResult lower(func::FuncOp function, gpu::GPUModuleOp kernels) {
+    if (failed(checkSources(function)))
+      return failure();
+    WorkspaceLayout layout(function->getAttrOfType<attn::BoundsAttr>("attn.bounds"));
+    SimtModule module{function, kernels, layout, counters};
+    SmallVector<Attribute> entries;
+    for (Operation &op : function.front()) {
+      if (isSimtWork(&op)) {
+        std::string symbol = (function.getName() + "_k" + Twine(entries.size())).str();
+        FailureOr<DictionaryAttr> entry = emitSimtKernel(&op, symbol, module);
+        if (failed(entry))
+          return failure();
+        entries.push_back(*entry);
+      } else if (!isa<func::ReturnOp, tile::WorkspaceOp, tile::BatchOp>(op) &&
+                 !isMemoryEffectFree(&op)) {
+        return op.emitOpError("has no lowering to the GPU");
+      }
+    }
+    replaceByPlan(function, layout, {.kernels = entries, .counters = counters});
+    return success();
+  }
+};
+
+} // namespace

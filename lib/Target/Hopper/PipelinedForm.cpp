@@ -1,0 +1,59 @@
+//===- PipelinedForm.cpp - which spaces the pipeline takes ----------------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "pagefold/Target/Hopper/PipelinedForm.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace pagefold;
+
+template <typename Op> static Op only(Block &block) {
+  auto ops = block.getOps<Op>();
+  return ops.empty() ? Op() : *ops.begin();
+}
+
+bool hopper::isPlainBuffer(Value buffer) {
+  if (isa<BlockArgument>(buffer))
+    return true;
+  auto place = buffer.getDefiningOp<tile::WorkspaceOp>();
+  if (!place || place.getDims().size() != 1)
+    return false;
+  auto dim = place.getDims().front().getDefiningOp<memref::DimOp>();
+  return dim && isa<BlockArgument>(dim.getSource()) && isConstantIntValue(dim.getDimension(), 0);
+}
+
+static std::string bufferRefusal(tile::LoadQOp load, tile::FinishOp finish, Type element) {
+  for (Value buffer : {Value(load.getQuery()), Value(finish.getOutput()), Value(finish.getLse())})
+    if (buffer && !hopper::isPlainBuffer(buffer))
+      return "queries or results are reshaped views";
+  for (Value buffer : {Value(load.getQuery()), Value(finish.getOutput())})
+    if (cast<MemRefType>(buffer.getType()).getElementType() != element)
+      return "queries, keys and results differ in their elements";
+  return {};
+}
+
+std::string hopper::pipelinedRefusal(tile::SpaceOp space) {
+  Block &body = space.getBody().front();
+  Type element = space.getKv().getType().getElementType();
+  auto fold = only<tile::FoldOp>(body);
+  auto load = only<tile::LoadQOp>(body);
+  auto finish = only<tile::FinishOp>(body);
+  if (!element.isBF16() && !element.isF16())
+    return "keys are neither bf16 nor f16";
+  if (!fold || !load || !finish)
+    return "it is not one fold from queries to results";
+  if (std::string refusal = bufferRefusal(load, finish, element); !refusal.empty())
+    return refusal;
+  if (!tile::isIdentity(load.getBody()))
+    return "queries are changed as they are loaded";
+  auto map = only<tile::MapOp>(fold.getBody().front());
+  auto mask = map ? map.getMask().getDefiningOp<tile::MaskOp>() : tile::MaskOp();
+  if (!mask)
+    return "its scores have no mask of this function";
+  return mask.getBitmap() ? "the mask is a bitmap" : "";
+}

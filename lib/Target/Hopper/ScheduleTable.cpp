@@ -1,0 +1,44 @@
+//===- ScheduleTable.cpp - Hopper's schedules -----------------------------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "pagefold/Target/Hopper/Chip.h"
+#include "pagefold/Target/Hopper/PipelinedForm.h"
+#include "pagefold/Target/ScheduleTable.h"
+
+using namespace pagefold;
+
+/// The pipeline's tiles of these head dims must fit in shared memory and registers.
+template <int64_t max> static std::string pipelined(const SpaceShape &shape) {
+  if (std::max(shape.kDim, shape.vDim) > max)
+    return ("head dimensions above " + llvm::Twine(max)).str();
+  return hopper::pipelinedRefusal(shape.space);
+}
+
+/// Enough parts that every thread of the grid has a row, each of keys enough that their merge costs
+/// little beside them. The standard form is not split.
+static int64_t simtSplits(const SpaceShape &shape) {
+  constexpr int64_t kMinKeys = 256, kMaxSplits = 128;
+  if (tile::SpaceOp(shape.space).getBody().front().getOps<tile::FoldOp>().empty())
+    return 1;
+  int64_t threads = hopper::kSimtLaunch.exactCtas * hopper::kSimtLaunch.threads;
+  int64_t wanted = std::min(threads / shape.allRows, shape.kvLen / kMinKeys);
+  return std::clamp<int64_t>(wanted, 1, kMaxSplits);
+}
+
+static constexpr ScheduleRow kTable[] = {
+    {"pipelined", kAnyRows, pipelined<128>, tile::ScheduleKind::Pipelined, 128, 128, nullptr,
+     "16-bit elements: tiles by TMA into rings, products by two warpgroups"},
+    {"pipelined-wide", kAnyRows, pipelined<256>, tile::ScheduleKind::Pipelined, 128, 64, nullptr,
+     "as pipelined, with KV tiles of wide rows that fit in shared memory"},
+    {"simt", kAnyRows, nullptr, tile::ScheduleKind::Simt, 1, 16, simtSplits,
+     "any element and any query region: one thread a row, whose state stays in registers"},
+};
+
+const ScheduleTable &hopper::scheduleTable() {
+  static const ScheduleTable table = {"cuda", "pipelined or simt", kTable, /*maxHeadDim=*/256};
+  return table;
+}
