@@ -155,7 +155,7 @@ LogicalResult ReleaseOp::verify() {
   if (!getAfter())
     return success();
   FragmentType type = getAfter().getType();
-  if (!type.getElementType().isF32() || type.getColumns() < 34)
+  if (!type.getElementType().isF32() || type.getColumns() < 38)
     return emitOpError("C1: expects an f32 fragment of at least 38 columns, got ") << type;
   return success();
 }
