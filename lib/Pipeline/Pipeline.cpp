@@ -12,6 +12,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "pagefold/Conversion/Passes.h"
 #include "pagefold/Dialect/Attn/Transforms/Passes.h"
+#include "pagefold/Dialect/Hopper/Transforms/Passes.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
 #include "pagefold/Pipeline/Passes.h"
 #include "pagefold/Target/Artifact.h"
@@ -62,20 +63,33 @@ static void buildTile(OpPassManager &manager, const CompileOptions &options) {
   schedule.kvTile = options.kvTile;
   schedule.splits = options.splits;
   schedule.form = options.form;
+  schedule.target = options.target;
   manager.addPass(tile::createTileSelectSchedule(schedule));
   manager.addPass(tile::createTileVisitLists()); // after the fold exists
   manager.addPass(tile::createTileSplitKV());    // after the schedule says how many
 }
 
 static void buildHost(OpPassManager &manager, const CompileOptions &options) {
-  TileToHostOptions host;
-  host.counters = options.counters;
-  manager.addPass(createTileToHost(host));
+  if (options.form == "simt") { // the GPU's kernels, whose threads are played
+    TileToSimtOptions simt;
+    simt.counters = options.counters;
+    manager.addPass(createTileToSimt(simt));
+    manager.addPass(createSimtOnHost());
+  } else {
+    TileToHostOptions host;
+    host.counters = options.counters;
+    manager.addPass(createTileToHost(host));
+  }
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 }
 
-static void buildHopper(OpPassManager &manager, const CompileOptions &) {
+static void buildHopper(OpPassManager &manager, const CompileOptions &options) {
+  TileToHopperOptions lowering;
+  lowering.counters = options.counters;
+  manager.addPass(createTileToHopper(lowering));
+  manager.addPass(hopper::createHopperOverlapProducts());
+  manager.addPass(hopper::createHopperLazyRescale());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 }
