@@ -21,6 +21,12 @@ config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input-filter=e
 config.environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "allow_user_poisoning=0")
 config.substitutions += [("%python", config.python), ("%source", config.pagefold_source), ("%{build}", config.pagefold_build)]
 
+# The driver without a GPU, which the runtime's tests build.
+fake_driver = os.path.join(config.pagefold_build, "runtime/test/cuda/libpagefold_fake_driver.so")
+if os.path.exists(fake_driver):
+    config.available_features.add("fake-driver")
+    config.substitutions.append(("%fake-driver", fake_driver))
+
 # Assembling PTX needs CUDA's ptxas, which Pagefold itself does not: without it such tests are reported as unsupported.
 ptxas = shutil.which("ptxas", path=os.pathsep.join([os.environ["PATH"], "/usr/local/cuda/bin"]))
 if ptxas:

@@ -66,7 +66,7 @@ runtime::Result<std::string> compile(StringRef mlir, StringRef json, std::string
   OwningOpRef<ModuleOp> module = parseGraph(source, &context);
   if (!module)
     return runtime::fail(ErrorCode::BadInput, diagnostics.text);
-  FailureOr<std::string> bytes = compileToArtifact(*module, *options);
+  FailureOr<std::string> bytes = compileToArtifact(*module, *options, mlir);
   if (failed(bytes))
     return runtime::fail(ErrorCode::BadInput,
                          diagnostics.text.empty() ? "compilation failed" : diagnostics.text);

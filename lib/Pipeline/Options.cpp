@@ -23,6 +23,8 @@ static constexpr OptionRow kOptions[] = {
     {"fuse", "", &CompileOptions::fuse, "move small ops into attention"},
     {"online-softmax", "", &CompileOptions::onlineSoftmax, "rewrite softmax into the fold"},
     {"counters", "", &CompileOptions::counters, "count tiles in the workspace"},
+    {"keep-graph", "", &CompileOptions::keepGraph,
+     "keep the graph in the bundle, so that pagefold-run can make inputs and check results"},
     {"q-tile", "schedule", &CompileOptions::qTile,
      "rows of a query tile (default: from the table)"},
     {"kv-tile", "schedule", &CompileOptions::kvTile, "keys of a KV tile (default: from the table)"},

@@ -7,6 +7,7 @@
 
 #include "pagefold/Pipeline/Pipeline.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -88,10 +89,12 @@ static void buildHopper(OpPassManager &manager, const CompileOptions &options) {
   TileToHopperOptions lowering;
   lowering.counters = options.counters;
   manager.addPass(createTileToHopper(lowering));
-  manager.addPass(hopper::createHopperOverlapProducts());
+  manager.addPass(
+      hopper::createHopperOverlapProducts()); // of kernels as tile-to-hopper writes them
   manager.addPass(hopper::createHopperLazyRescale());
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
+  OpPassManager &simt = manager.nest<gpu::GPUModuleOp>().nest<func::FuncOp>();
+  simt.addPass(createCanonicalizerPass());
+  simt.addPass(createCSEPass());
 }
 
 static void buildKernels(OpPassManager &manager, const CompileOptions &options) {
@@ -160,17 +163,20 @@ FailureOr<std::string> pagefold::writeLLVMIR(ModuleOp module, const CompileOptio
   return writeLLVMIR(module, hostTarget(options));
 }
 
-FailureOr<std::string> pagefold::writeArtifact(ModuleOp module, const CompileOptions &options) {
+FailureOr<std::string> pagefold::writeArtifact(ModuleOp module, const CompileOptions &options,
+                                               llvm::StringRef graph) {
+  llvm::StringRef kept = options.keepGraph ? graph : llvm::StringRef();
   if (!options.isCuda())
-    return writeHostArtifact(module, hostTarget(options));
+    return writeHostArtifact(module, hostTarget(options), kept);
   return writeCudaArtifact(module,
-                           options.code == "cubin" ? CudaCodeKind::Cubin : CudaCodeKind::Ptx);
+                           options.code == "cubin" ? CudaCodeKind::Cubin : CudaCodeKind::Ptx, kept);
 }
 
-FailureOr<std::string> pagefold::compileToArtifact(ModuleOp module, const CompileOptions &options) {
+FailureOr<std::string> pagefold::compileToArtifact(ModuleOp module, const CompileOptions &options,
+                                                   llvm::StringRef graph) {
   if (failed(compileStages(module, Stage::Attn, Stage::LLVM, options)))
     return failure();
-  return writeArtifact(module, options);
+  return writeArtifact(module, options, graph);
 }
 
 //===----------------------------------------------------------------------===//

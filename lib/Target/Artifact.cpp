@@ -31,9 +31,11 @@ static FailureOr<runtime::Plan> convertPlans(ModuleOp module, runtime::TargetPla
 }
 
 static FailureOr<std::string> serialize(ModuleOp module, const runtime::Plan &plan,
-                                        const char *kind, StringRef code) {
-  runtime::CodeSection section{kind, code};
-  auto bytes = runtime::serialize(plan, {&section, 1});
+                                        const char *kind, StringRef code, StringRef graph) {
+  SmallVector<runtime::CodeSection, 2> sections{{kind, code}};
+  if (!graph.empty())
+    sections.push_back({"graph", graph});
+  auto bytes = runtime::serialize(plan, {sections.data(), sections.size()});
   if (!bytes)
     return module.emitError(bytes.error().message()), failure();
   return std::move(*bytes);
@@ -55,8 +57,8 @@ FailureOr<std::string> pagefold::writeLLVMIR(ModuleOp module, const host::HostTa
   return host::emitLLVMIR(*codeOf(module), target);
 }
 
-FailureOr<std::string> pagefold::writeHostArtifact(ModuleOp module,
-                                                   const host::HostTarget &target) {
+FailureOr<std::string> pagefold::writeHostArtifact(ModuleOp module, const host::HostTarget &target,
+                                                   StringRef graph) {
   FailureOr<runtime::Plan> plan =
       convertPlans(module, {"host", target.triple, target.cpu, target.features});
   if (failed(plan))
@@ -64,7 +66,7 @@ FailureOr<std::string> pagefold::writeHostArtifact(ModuleOp module,
   FailureOr<std::string> object = host::emitSharedObject(*codeOf(module), target);
   if (failed(object))
     return failure();
-  return serialize(module, *plan, "elf-shared", *object);
+  return serialize(module, *plan, "elf-shared", *object, graph);
 }
 
 //===----------------------------------------------------------------------===//
@@ -92,7 +94,8 @@ static LogicalResult checkKernels(ModuleOp module) {
   return success();
 }
 
-FailureOr<std::string> pagefold::writeCudaArtifact(ModuleOp module, CudaCodeKind kind) {
+FailureOr<std::string> pagefold::writeCudaArtifact(ModuleOp module, CudaCodeKind kind,
+                                                   StringRef graph) {
   const hopper::Chip &chip = hopper::kHopper;
   FailureOr<runtime::Plan> plan =
       convertPlans(module, {"cuda", chip.triple.str(), chip.name.str(), {}});
@@ -101,5 +104,5 @@ FailureOr<std::string> pagefold::writeCudaArtifact(ModuleOp module, CudaCodeKind
   FailureOr<std::string> code = writeCudaCode(module, kind);
   if (failed(code) || failed(checkKernels(module)))
     return failure();
-  return serialize(module, *plan, kind == CudaCodeKind::Ptx ? "ptx" : "cubin", *code);
+  return serialize(module, *plan, kind == CudaCodeKind::Ptx ? "ptx" : "cubin", *code, graph);
 }

@@ -89,6 +89,7 @@ static runtime::ParameterPlan::Kind convertKind(StringRef kind) {
       .Case("scalar", Kind::Scalar)
       .Case("workspace", Kind::Workspace)
       .Case("error_word", Kind::ErrorWord)
+      .Case("constant", Kind::Constant)
       .Default(Kind::Frame);
 }
 
@@ -99,6 +100,7 @@ static FailureOr<runtime::ParameterPlan> convertParameter(tile::PlanOp op, Dicti
   parameter.dim = optionalNumber(entry, "dim").value_or(0);
   parameter.add = optionalNumber(entry, "add").value_or(0);
   parameter.offset = optionalNumber(entry, "offset").value_or(0);
+  parameter.bits = optionalNumber(entry, "bits").value_or(0);
   if (parameter.kind != runtime::ParameterPlan::Kind::Map)
     return parameter;
   FailureOr<runtime::DType> element = convertDType(op, text(entry, "element"), "a tensor map");

@@ -160,6 +160,11 @@ bool Options::check() {
     emit = Emit::MLIR;
   if (!check(startFrom, first) || !check(stopAfter, last))
     return false;
+  if (compile.keepGraph && first != Stage::Attn) {
+    llvm::WithColor::error() << "--keep-graph needs a graph, got --start-from=" << startFrom
+                             << '\n';
+    return false;
+  }
   if (last < first) {
     llvm::WithColor::error() << "expects --stop-after not to be before --start-from\n";
     return false;
@@ -189,13 +194,13 @@ static OwningOpRef<ModuleOp> parse(const std::shared_ptr<llvm::SourceMgr> &sourc
 }
 
 /// What goes into the output file. Errors are diagnostics.
-static FailureOr<std::string> compile(ModuleOp module, const Options &options) {
+static FailureOr<std::string> compile(ModuleOp module, const Options &options, StringRef source) {
   if (failed(
           compileStages(module, options.first, options.last, options.compile, options.dumpStages)))
     return failure();
   switch (options.emit.getValue()) {
   case Emit::Bundle:
-    return writeArtifact(module, options.compile);
+    return writeArtifact(module, options.compile, source);
   case Emit::LLVM:
     return writeLLVMIR(module, options.compile);
   case Emit::Ptx:
@@ -268,6 +273,7 @@ int main(int argc, char **argv) {
   if (!module)
     return 1;
   const std::string output = options.output; // lld, inside, sets every option back to its default
-  FailureOr<std::string> bytes = compile(*module, options);
+  FailureOr<std::string> bytes =
+      compile(*module, options, source->getMemoryBuffer(source->getMainFileID())->getBuffer());
   return succeeded(bytes) && write(*bytes, output) ? 0 : 1;
 }

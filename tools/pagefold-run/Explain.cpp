@@ -12,7 +12,8 @@
 using namespace pagefold;
 using nlohmann::json;
 
-/// A value on one line: strings without quotes, objects as "key value, ...", long lists as their length.
+/// A value on one line: strings without quotes, objects as "key value, ...", long lists as their
+/// length.
 static std::string plain(const json &value) {
   if (value.is_string())
     return value.get<std::string>();

@@ -12,6 +12,7 @@
 #include "pagefold/InitAll.h"
 #include "pagefold/Pipeline/ParseGraph.h"
 #include "pagefold/Support/ArrayFiles.h"
+#include "pagefold/runtime/Artifact.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/SourceMgr.h"
@@ -72,6 +73,9 @@ Status Graph::parse(const std::string &path) {
   if (!text)
     return tl::unexpected(text.error());
   text_ = std::move(*text);
+  if (text_.starts_with("PAGEFOLD"))
+    if (Status status = openBundle(path); !status)
+      return status;
   auto source = std::make_shared<llvm::SourceMgr>();
   source->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text_, path), SMLoc());
   SourceMgrDiagnosticHandler diagnostics(*source, context_.get());
@@ -79,6 +83,21 @@ Status Graph::parse(const std::string &path) {
   if (!module_)
     return fail(ErrorCode::BadInput, "'" + path + "' is not a graph that can be read");
   return {};
+}
+
+/// Takes the graph out of a bundle.
+Status Graph::openBundle(const std::string &path) {
+  artifact_ = std::move(text_);
+  Result<runtime::Artifact> artifact = runtime::parse(artifact_);
+  if (!artifact)
+    return tl::unexpected(artifact.error());
+  for (const runtime::CodeSection &section : artifact->code)
+    if (section.kind == "graph") {
+      text_ = section.bytes;
+      return {};
+    }
+  return fail(ErrorCode::BadInput,
+              "'" + path + "' keeps no graph to make inputs by; compile it with --keep-graph");
 }
 
 Status Graph::pick(const std::string &functionName) {

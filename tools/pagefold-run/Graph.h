@@ -73,12 +73,15 @@ struct CacheParameters {
 
 class Graph {
 public:
-  /// Reads MLIR text or bytecode and picks a function: by name, or the only one.
+  /// Reads MLIR text or bytecode, or a bundle that keeps its graph, and picks a function: by name,
+  /// or the only one.
   static Result<std::unique_ptr<Graph>> read(const std::string &path,
                                              const std::string &functionName);
 
   mlir::func::FuncOp function() { return function_; }
   const std::string &text() const { return text_; }
+  /// The bundle that the graph was kept in; empty where it was read as text.
+  const std::string &artifact() const { return artifact_; }
   const std::vector<Parameter> &parameters() const { return parameters_; }
   const std::vector<CacheParameters> &caches() const { return caches_; }
   /// Null where the function declares none.
@@ -91,6 +94,7 @@ public:
 private:
   Graph();
   Status parse(const std::string &path);
+  Status openBundle(const std::string &path);
   Status pick(const std::string &functionName);
   Status addParameters();
   Status addArgument(mlir::BlockArgument argument, const std::string &name,
@@ -101,7 +105,7 @@ private:
   Status checkNames() const;
 
   std::unique_ptr<mlir::MLIRContext> context_;
-  std::string text_;
+  std::string text_, artifact_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
   mlir::func::FuncOp function_;
   std::vector<Parameter> parameters_;

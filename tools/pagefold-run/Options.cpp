@@ -14,8 +14,9 @@ using namespace pagefold::run;
 namespace cl = llvm::cl;
 
 static cl::OptionCategory category("pagefold-run");
-static cl::opt<std::string> graphPath(cl::Positional, cl::Required, cl::desc("<graph.mlir>"),
-                                      cl::cat(category));
+static cl::opt<std::string>
+    graphPath(cl::Positional, cl::Required,
+              cl::desc("<graph.mlir, or a bundle compiled with --keep-graph>"), cl::cat(category));
 static cl::list<std::string> inputItems(
     "inputs", cl::value_desc("items"),
     cl::desc(
@@ -40,8 +41,12 @@ static cl::opt<bool> counters("counters", cl::desc("count tiles, and print the c
                               cl::cat(category));
 static cl::opt<std::string>
     target("target", cl::init("host"),
-           cl::desc("host, or oracle: the float64 reference in the compiler's place"),
+           cl::desc("host, cuda, or oracle: the float64 reference in the compiler's place"),
            cl::cat(category));
+static cl::opt<std::string>
+    emit("emit", cl::value_desc("kind"),
+         cl::desc("write ptx, cubin or bundle to --outputs, or to the screen, and run nothing"),
+         cl::cat(category));
 static cl::opt<uint64_t> seed("seed", cl::init(0), cl::desc("of generated inputs (0)"),
                               cl::cat(category));
 static cl::opt<std::string> schedule("schedule", cl::value_desc("key=value,..."),
@@ -60,7 +65,9 @@ Options run::parseOptions(int argc, char **argv) {
   options.inputs.assign(inputItems.begin(), inputItems.end());
   options.outputs = outputPath;
   options.function = functionName;
-  options.compile = {target, schedule, !noOnlineSoftmax, counters};
+  options.emit = emit;
+  const char *code = emit == "cubin" ? "cubin" : "";
+  options.compile = {target, code, schedule, !noOnlineSoftmax, counters};
   options.check = check;
   options.explain = explain;
   options.time = timing;

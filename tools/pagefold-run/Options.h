@@ -8,7 +8,7 @@
 #ifndef PAGEFOLD_TOOLS_PAGEFOLD_RUN_OPTIONS_H
 #define PAGEFOLD_TOOLS_PAGEFOLD_RUN_OPTIONS_H
 
-#include "Launch.h"
+#include "Program.h"
 
 namespace pagefold::run {
 
@@ -17,6 +17,7 @@ struct Options {
   std::vector<std::string> inputs;
   std::string outputs;
   std::string function;
+  std::string emit; ///< ptx, cubin or bundle: written in place of running; else empty
   CompileOptions compile;
   bool check = false;
   bool explain = false;

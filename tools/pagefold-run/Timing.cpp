@@ -11,21 +11,17 @@
 
 #include "llvm/Support/Format.h"
 
-#include <chrono>
+#include <algorithm>
 
 using namespace pagefold;
 using namespace pagefold::run;
 
-Status run::printTiming(Graph &graph, Program &program, const std::vector<Array> &arguments,
+Status run::printTiming(Graph &graph, Execution &execution, const std::vector<Array> &arguments,
                         const std::vector<Array> &results, unsigned runs, llvm::raw_ostream &out) {
-  std::vector<double> seconds;
-  for (unsigned i = 0; i < std::max(runs, 1u); ++i) {
-    auto start = std::chrono::steady_clock::now();
-    if (Status status = program.launch(arguments, results); !status)
-      return status;
-    seconds.push_back(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
+  Result<std::vector<double>> measured = execution.time(std::max(runs, 1u));
+  if (!measured)
+    return tl::unexpected(measured.error());
+  std::vector<double> seconds = std::move(*measured);
   std::sort(seconds.begin(), seconds.end());
   double median = seconds[seconds.size() / 2];
   Work work = measureWork(graph, arguments, results);

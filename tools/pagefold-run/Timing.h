@@ -8,13 +8,13 @@
 #ifndef PAGEFOLD_TOOLS_PAGEFOLD_RUN_TIMING_H
 #define PAGEFOLD_TOOLS_PAGEFOLD_RUN_TIMING_H
 
-#include "Launch.h"
+#include "Execution.h"
 
 namespace pagefold::run {
 
 /// Launches `runs` times (appending again writes the same rows) and prints the median, the range,
 /// and what the work of Work.h makes of it.
-Status printTiming(Graph &graph, Program &program, const std::vector<Array> &arguments,
+Status printTiming(Graph &graph, Execution &execution, const std::vector<Array> &arguments,
                    const std::vector<Array> &results, unsigned runs, llvm::raw_ostream &out);
 
 } // namespace pagefold::run

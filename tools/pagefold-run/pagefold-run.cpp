@@ -10,12 +10,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Execution.h"
 #include "Explain.h"
 #include "Generate.h"
 #include "Options.h"
 #include "Outputs.h"
 #include "Reference.h"
 #include "Timing.h"
+
+#include "pagefold/Support/ArrayFiles.h"
+#include "pagefold/runtime/Artifact.h"
 
 #include "llvm/Support/InitLLVM.h"
 
@@ -57,20 +61,35 @@ static Result<Outcome> runOracle(Graph &graph, const std::vector<Array> &argumen
   return outcome;
 }
 
-static Result<Program> compile(Graph &graph, const Options &options) {
+/// The bundle that the graph was kept in, or what the compiler makes of it now.
+static Result<std::string> makeArtifact(Graph &graph, const Options &options) {
+  if (!graph.artifact().empty())
+    return graph.artifact();
   Result<std::string> json = options.compile.json();
   if (!json)
     return tl::unexpected(json.error());
-  Result<Program> program = Program::compile(graph.text(), *json, graph.function().getName().str());
-  if (program && options.explain) {
-    llvm::outs() << program->remarks();
+  std::string remarks;
+  Result<std::string> artifact = compileArtifact(graph.text(), *json, remarks);
+  if (artifact && options.explain)
+    llvm::outs() << remarks;
+  return artifact;
+}
+
+static Result<Program> makeProgram(Graph &graph, const Options &options) {
+  if (options.compile.target == "cuda")
+    if (Status status = checkGpu(); !status)
+      return tl::unexpected(status.error());
+  Result<std::string> artifact = makeArtifact(graph, options);
+  if (!artifact)
+    return tl::unexpected(artifact.error());
+  Result<Program> program = Program::load(*artifact, graph.function().getName().str());
+  if (program && options.explain)
     printPlan(program->planJson(), llvm::outs());
-  }
   return program;
 }
 
-static Status printCounters(const Program &program) {
-  Result<std::string> text = program.counters();
+static Status printCounters(const Execution &execution) {
+  Result<std::string> text = execution.counters();
   if (!text)
     return tl::unexpected(text.error());
   llvm::outs() << "counters: " << *text << "\n";
@@ -79,16 +98,19 @@ static Status printCounters(const Program &program) {
 
 static Result<Outcome> runCompiled(Graph &graph, const Options &options,
                                    const std::vector<Array> &arguments) {
-  Result<Program> program = compile(graph, options);
+  Result<Program> program = makeProgram(graph, options);
   if (!program)
     return tl::unexpected(program.error());
   Result<std::vector<Array>> before = options.check ? copyPages(graph, arguments) : arguments;
   Result<std::vector<Array>> results = makeResults(graph, arguments);
   if (!before || !results)
     return tl::unexpected((before ? results : before).error());
-  Status status = program->launch(arguments, *results);
+  auto execution = Execution::prepare(*program, arguments, *results);
+  if (!execution)
+    return tl::unexpected(execution.error());
+  Status status = (*execution)->run();
   if (status && options.compile.counters)
-    status = printCounters(*program);
+    status = printCounters(**execution);
   Outcome outcome{*results, arguments, true};
   if (status && options.check) {
     Result<Reference> reference = evaluateReference(graph, *before);
@@ -97,10 +119,36 @@ static Result<Outcome> runCompiled(Graph &graph, const Options &options,
     outcome.agrees = printComparison(graph, *reference, *results, *before, arguments, llvm::outs());
   }
   if (status && options.time)
-    status = printTiming(graph, *program, arguments, *results, options.runs, llvm::outs());
+    status = printTiming(graph, **execution, arguments, *results, options.runs, llvm::outs());
   if (!status)
     return tl::unexpected(status.error());
   return outcome;
+}
+
+/// Writes the code, or all of the bundle, to --outputs or the screen.
+static Status emit(Graph &graph, const Options &options) {
+  Result<std::string> artifact = makeArtifact(graph, options);
+  if (!artifact)
+    return tl::unexpected(artifact.error());
+  std::string_view bytes = *artifact;
+  const std::string &kind = options.emit;
+  if (kind != "bundle") {
+    const runtime::Artifact parsed = *runtime::parse(*artifact);
+    auto section = llvm::find_if(parsed.code, [&](const auto &s) { return s.kind == kind; });
+    if (section == parsed.code.end())
+      return fail(ErrorCode::InvalidArgument, "--emit=" + kind + " expects " + kind +
+                                                  " in what was compiled, got " +
+                                                  parsed.code.front().kind +
+                                                  "; --emit takes ptx, cubin (with --target=cuda) "
+                                                  "or bundle");
+    bytes = section->bytes;
+  }
+  if (!options.outputs.empty()) {
+    FileContents file{options.outputs, std::string(bytes)};
+    return writeFiles({&file, 1});
+  }
+  llvm::outs() << bytes;
+  return {};
 }
 
 /// Gives whether the results agree with the oracle, where that was asked.
@@ -108,6 +156,10 @@ static Result<bool> runGraph(const Options &options) {
   Result<std::unique_ptr<Graph>> graph = Graph::read(options.graph, options.function);
   if (!graph)
     return tl::unexpected(graph.error());
+  if (!options.emit.empty()) {
+    Status status = emit(**graph, options);
+    return status ? Result<bool>(true) : tl::unexpected(status.error());
+  }
   Result<Inputs> inputs = readInputs(**graph, options.inputs, options.seed);
   if (!inputs)
     return tl::unexpected(inputs.error());

@@ -30,6 +30,7 @@ struct CompileOptions {
   bool fuse = true;            ///< attn-fuse
   bool onlineSoftmax = true;   ///< off: the materialised baseline
   bool counters = false;       ///< count tiles in the workspace
+  bool keepGraph = false;      ///< the artifact holds the graph too, for pagefold-run
   int64_t qTile = 0, kvTile = 0, splits = 0;
   std::string form;
 

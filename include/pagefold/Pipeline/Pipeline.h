@@ -15,7 +15,8 @@
 //           host-frame-entry                                    the llvm dialect and tile.plan
 //
 // For target cuda the last two are
-//   hopper  canonicalize, cse                                   a gpu.module, and tile.plan
+//   hopper  tile-to-hopper, hopper-overlap-products,
+//           hopper-lazy-rescale                                 a gpu.module, and tile.plan
 //   llvm    hopper-to-nvvm, convert-nvvm-to-llvm                there llvm and nvvm, and tile.plan
 //
 // A stage's output can be printed, and fed back in: compileStages starts and stops where it is
@@ -51,12 +52,14 @@ mlir::LogicalResult compileStages(mlir::ModuleOp module, Stage first, Stage last
 /// What --emit=llvm shows: the optimised LLVM IR of the host's code, as text.
 mlir::FailureOr<std::string> writeLLVMIR(mlir::ModuleOp module, const CompileOptions &options);
 
-/// The artifact of a module after its last stage.
-mlir::FailureOr<std::string> writeArtifact(mlir::ModuleOp module, const CompileOptions &options);
+/// The artifact of a module after its last stage. `graph` is the text or bytecode that it came
+/// from, which the artifact holds where the options say so.
+mlir::FailureOr<std::string> writeArtifact(mlir::ModuleOp module, const CompileOptions &options,
+                                           llvm::StringRef graph);
 
 /// All stages, then the artifact's bytes. Errors are diagnostics of the module's context.
-mlir::FailureOr<std::string> compileToArtifact(mlir::ModuleOp module,
-                                               const CompileOptions &options);
+mlir::FailureOr<std::string> compileToArtifact(mlir::ModuleOp module, const CompileOptions &options,
+                                               llvm::StringRef graph);
 
 /// Names the pipelines pagefold-attn, pagefold-tile, pagefold-host, pagefold-hopper, pagefold-llvm.
 void registerPagefoldPipelines();

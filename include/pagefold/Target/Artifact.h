@@ -20,9 +20,10 @@
 
 namespace pagefold {
 
-/// Emits code for a module of the llvm dialect with tile.plan ops, and serialises both.
-mlir::FailureOr<std::string> writeHostArtifact(mlir::ModuleOp module,
-                                               const host::HostTarget &target);
+/// Emits code for a module of the llvm dialect with tile.plan ops, and serialises both. A `graph`
+/// that is not empty is kept beside them.
+mlir::FailureOr<std::string>
+writeHostArtifact(mlir::ModuleOp module, const host::HostTarget &target, llvm::StringRef graph);
 
 /// The optimised LLVM IR, as text, of the code that writeHostArtifact would emit: to read.
 mlir::FailureOr<std::string> writeLLVMIR(mlir::ModuleOp module, const host::HostTarget &target);
@@ -31,7 +32,8 @@ mlir::FailureOr<std::string> writeLLVMIR(mlir::ModuleOp module, const host::Host
 enum class CudaCodeKind { Ptx, Cubin };
 
 /// As writeHostArtifact, of a module with a gpu.module of the llvm and nvvm dialects.
-mlir::FailureOr<std::string> writeCudaArtifact(mlir::ModuleOp module, CudaCodeKind kind);
+mlir::FailureOr<std::string> writeCudaArtifact(mlir::ModuleOp module, CudaCodeKind kind,
+                                               llvm::StringRef graph);
 
 /// The code alone.
 mlir::FailureOr<std::string> writeCudaCode(mlir::ModuleOp module, CudaCodeKind kind);

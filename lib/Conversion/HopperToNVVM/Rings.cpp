@@ -54,8 +54,9 @@ static void lowerArrive(ArriveOp op, ArriveOp::Adaptor adaptor, Emitter &emitter
                    emitter.fullBarrier(op.getRing(), adaptor.getTurn()));
 }
 
-/// Element of the exponentials that holds a release back: a quarter of them are done then.
-static constexpr int64_t kPinnedElement = 16;
+/// Elements of the exponentials that hold a release back, one of each row: with one of them alone
+/// ptxas computes that one first, and the wait behind the release before all the others.
+static constexpr int64_t kPinnedElements[] = {16, 18};
 
 /// The scalar that was put into a struct, or null where it is not to be seen.
 static Value insertedElement(Value aggregate, int64_t position) {
@@ -88,20 +89,27 @@ static void releaseStage(Emitter &emitter, TypedValue<RingType> ring, Value turn
       "r,r,~{memory}", {emitter.emptyBarrier(ring, turn), emitter.lane()});
 }
 
-/// Arrives once element 16 is known, and stands right behind it among the other elements'
-/// instructions.
+/// Arrives once the pinned elements are known, and stands right behind the last of them among the
+/// other elements' instructions.
 static void releaseBehind(Emitter &emitter, TypedValue<RingType> ring, Value turn, Value fragment) {
   OpBuilder::InsertionGuard guard(emitter.builder);
-  Value pin = insertedElement(fragment, kPinnedElement);
-  if (pin && canArriveBehind(pin.getDefiningOp(), turn, emitter.builder))
-    emitter.builder.setInsertionPointAfterValue(pin);
-  else
-    pin = LLVM::ExtractValueOp::create(emitter.builder, emitter.loc, fragment, kPinnedElement);
+  Value last = insertedElement(fragment, kPinnedElements[1]);
+  bool between = last && canArriveBehind(last.getDefiningOp(), turn, emitter.builder);
+  if (between)
+    emitter.builder.setInsertionPointAfterValue(last);
+  SmallVector<Value> operands{emitter.emptyBarrier(ring, turn), emitter.lane()};
   // 2^x >= 0, or NaN: always true, which ptxas cannot know.
-  emitter.assembly({},
-                   "{ .reg .pred p; setp.eq.u32 p, $1, 0; setp.geu.and.f32 p, $2, 0f00000000, p; "
-                   "@p mbarrier.arrive.shared::cta.b64 _, [$0]; }",
-                   "r,r,f,~{memory}", {emitter.emptyBarrier(ring, turn), emitter.lane(), pin});
+  std::string text = "{ .reg .pred p; setp.eq.u32 p, $1, 0; ", constraints = "r,r,";
+  for (int64_t element : kPinnedElements) {
+    Value pin = between ? insertedElement(fragment, element) : Value();
+    if (!pin)
+      pin = LLVM::ExtractValueOp::create(emitter.builder, emitter.loc, fragment, element);
+    text += "setp.geu.and.f32 p, $" + std::to_string(operands.size()) + ", 0f00000000, p; ";
+    constraints += "f,";
+    operands.push_back(pin);
+  }
+  text += "@p mbarrier.arrive.shared::cta.b64 _, [$0]; }";
+  emitter.assembly({}, text, constraints + "~{memory}", operands);
 }
 
 static void lowerRelease(ReleaseOp op, ReleaseOp::Adaptor adaptor, Emitter &emitter) {

@@ -36,9 +36,14 @@ private:
   Value makeQueryMap();
   Visits visitsOf(const QueryTile &tile, Value firstRow);
   void bringQueries(const QueryTile &tile, Value firstRow, const Visits &visits, Value turn);
-  Value bringAll(const QueryTile &tile, Value firstRow, const Visits &visits, Value turn,
-                 Value queryTurn);
-  Values bringTile(const QueryTile &tile, Value turn, Value queryTurn);
+  Values bringFirst(const QueryTile &tile, const Visits &visits, Value turn, Value queryTurn);
+  Value bringOthers(const QueryTile &tile, const Visits &visits, Value turn, ValueRange found);
+  Values bringTile(const QueryTile &tile, Value turn, Value queryTurn,
+                   llvm::function_ref<void()> findNext);
+  Value firstRowOf(const QueryTile &tile) { return b.mul(tile.block, space.queriesPerTile()); }
+  Value kvHeadOf(const QueryTile &tile) {
+    return space.packed ? tile.head : b.divide(tile.head, space.group);
+  }
   Value isFirstLane() { return b.equal(b.lane(), b.i32(0)); }
   /// On one lane, where not one alone is at work anyway.
   void onOneLane(llvm::function_ref<void()> body) {
@@ -150,19 +155,24 @@ ProducerEmitter::Visits ProducerEmitter::visitsOf(const QueryTile &tile, Value f
 // A tile of queries
 //===----------------------------------------------------------------------===//
 
-/// All copies of a query tile; returns the turn after it.
-Value ProducerEmitter::bringAll(const QueryTile &tile, Value firstRow, const Visits &visits,
-                                Value turn, Value queryTurn) {
-  Value kvHead = space.packed ? tile.head : b.divide(tile.head, space.group);
-  const Request &request = tile.request;
-  Values found = source->lookUp(request, visits.newest);
-  source->bringKeys(shared.keys, turn, request, kvHead, visits.newest, found);
-  bringQueries(tile, firstRow, visits, queryTurn);
+/// The newest keys and the queries; returns what was found for the newest tile.
+Values ProducerEmitter::bringFirst(const QueryTile &tile, const Visits &visits, Value turn,
+                                   Value queryTurn) {
+  Values found = source->lookUp(tile.request, visits.newest);
+  source->bringKeys(shared.keys, turn, tile.request, kvHeadOf(tile), visits.newest, found);
+  bringQueries(tile, firstRowOf(tile), visits, queryTurn);
+  return found;
+}
 
+/// All other copies of a query tile; returns the turn after it.
+Value ProducerEmitter::bringOthers(const QueryTile &tile, const Visits &visits, Value turn,
+                                   ValueRange foundFirst) {
+  const Request &request = tile.request;
+  Value kvHead = kvHeadOf(tile);
   // Carried: the turn and tile whose values come next, and what was found for them.
   Values state{turn, visits.newest};
-  state.append(found);
-  size_t lookUps = found.size();
+  state.append(foundFirst.begin(), foundFirst.end());
+  size_t lookUps = foundFirst.size();
   for (auto [begin, end] : visits.ranges) {
     Value first = b.add(end, -1);
     Values carried = state;
@@ -185,19 +195,23 @@ Value ProducerEmitter::bringAll(const QueryTile &tile, Value firstRow, const Vis
   return b.add(state[0], 1);
 }
 
-Values ProducerEmitter::bringTile(const QueryTile &tile, Value turn, Value queryTurn) {
-  Value firstRow = b.mul(tile.block, space.queriesPerTile());
-  Visits visits = visitsOf(tile, firstRow);
-  auto bring = [&] { return bringAll(tile, firstRow, visits, turn, queryTurn); };
-  Value next;
+/// Where one lane is enough it does all in one branch, so that none stands between a stage's
+/// release and the copy into it.
+Values ProducerEmitter::bringTile(const QueryTile &tile, Value turn, Value queryTurn,
+                                  llvm::function_ref<void()> findNext) {
+  Visits visits = visitsOf(tile, firstRowOf(tile));
+  Value next, zero = b.i32(0);
   if (source->usesOneLane()) {
-    // No branch stands between a stage's release and the copy into it.
+    b.ifThen(isFirstLane(), [&] { bringFirst(tile, visits, turn, queryTurn); });
+    findNext();
     Values ofFirst = b.ifThenElse(
-        isFirstLane(), b.getI32Type(), [&] { return Values{bring()}; },
-        [&] { return Values{b.i32(0)}; });
-    next = b.shuffle(ofFirst[0], b.i32(0));
+        isFirstLane(), b.getI32Type(), [&] { return Values{bringOthers(tile, visits, turn, {})}; },
+        [&] { return Values{zero}; });
+    next = b.shuffle(ofFirst[0], zero);
   } else {
-    next = bring();
+    Values found = bringFirst(tile, visits, turn, queryTurn);
+    findNext();
+    next = bringOthers(tile, visits, turn, found);
   }
   return {next, b.add(queryTurn, 1)};
 }
@@ -206,7 +220,9 @@ void ProducerEmitter::emit() {
   Value zero = b.i32(0);
   order.forEachTile(
       {zero, zero},
-      [&](const QueryTile &tile, ValueRange turns) { return bringTile(tile, turns[0], turns[1]); },
+      [&](const QueryTile &tile, ValueRange turns, llvm::function_ref<void()> findNext) {
+        return bringTile(tile, turns[0], turns[1], findNext);
+      },
       [&](ValueRange turns) {
         b.ifThen(isFirstLane(), [&] {
           AcquireOp::create(b, shared.query, turns[1]);

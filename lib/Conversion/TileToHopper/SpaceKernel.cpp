@@ -149,6 +149,12 @@ Value SpaceKernel::workspace(Type element, int64_t bytes) {
 
 Value SpaceKernel::counter() { return workspace(b.getI32Type(), 4); }
 
+Value SpaceKernel::hiddenConstant(double value) {
+  NamedAttrList list = recipe("constant");
+  set(list, "bits", llvm::bit_cast<uint32_t>(static_cast<float>(value)));
+  return parameter(b.getF32Type(), list);
+}
+
 Value SpaceKernel::errorWord() {
   return parameter(PointerType::get(b.getContext(), b.getI64Type()), recipe("error_word"));
 }

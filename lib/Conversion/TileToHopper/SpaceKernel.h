@@ -54,6 +54,8 @@ public:
   /// An i32 counter of the workspace, zero before the first launch.
   mlir::Value counter();
   mlir::Value errorWord();
+  /// An f32 that LLVM and ptxas do not know: as an immediate it would change their schedules.
+  mlir::Value hiddenConstant(double value);
   /// Memory of the workspace that belongs to this kernel.
   mlir::Value workspace(mlir::Type element, int64_t bytes);
 

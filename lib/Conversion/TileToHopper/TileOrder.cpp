@@ -17,6 +17,16 @@ static constexpr int64_t kSectionBytes = 8 << 20;
 /// Tiles for each CTA that the tail has at least.
 static constexpr int64_t kTailTiles = 3;
 
+Values QueryTile::values() const {
+  Values all{head, block, request.number};
+  all.append(request.fields());
+  return all;
+}
+
+QueryTile QueryTile::of(ValueRange values) {
+  return {Request::of(values[2], values.drop_front(3)), values[0], values[1]};
+}
+
 //===----------------------------------------------------------------------===//
 // Chunks of the batch
 //===----------------------------------------------------------------------===//
@@ -42,7 +52,7 @@ TileOrder::Chunk TileOrder::readChunk(Value number, Value base, bool report) {
 
 TileOrder::TileOrder(SpaceKernel &kernel, const PipelinedSpace &space, RequestReader &requests,
                      bool sections)
-    : kernel(kernel), b(kernel.builder()), space(space), requests(requests), sections(sections),
+    : b(kernel.builder()), space(space), requests(requests), sections(sections),
       counter(kernel.counter()), ctas(b.ctas()) {
   longestFirst = llvm::any_of(space.bounds.any, [](const KeyInterval &interval) {
     return !interval.upper.empty();
@@ -152,16 +162,10 @@ QueryTile TileOrder::decode(const Chunk &chunk, Value number) {
   Value inChunk = b.sub(number, chunk.base);
   if (!tailStart)
     return decodeBody(chunk, inChunk);
-  auto flat = [](const QueryTile &tile) {
-    Values values{tile.head, tile.block, tile.request.number};
-    values.append(tile.request.fields());
-    return values;
-  };
   SmallVector<Type> types(3 + chunk.requests.fields().size(), b.getI32Type());
-  Values tile = b.ifThenElse(
-      b.less(inChunk, tailStart), types, [&] { return flat(decodeBody(chunk, inChunk)); },
-      [&] { return flat(decodeTail(chunk, b.sub(inChunk, tailStart))); });
-  return {Request::of(tile[2], ValueRange(tile).drop_front(3)), tile[0], tile[1]};
+  return QueryTile::of(b.ifThenElse(
+      b.less(inChunk, tailStart), types, [&] { return decodeBody(chunk, inChunk).values(); },
+      [&] { return decodeTail(chunk, b.sub(inChunk, tailStart)).values(); }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -179,54 +183,69 @@ Value TileOrder::draw() {
   return b.add(b.shuffle(drawn[0], b.i32(0)), ctas);
 }
 
-void TileOrder::forEachTile(ValueRange init,
-                            llvm::function_ref<Values(const QueryTile &, ValueRange)> body,
-                            llvm::function_ref<void(ValueRange)> end) {
+TileOrder::Chunk TileOrder::advance(const Chunk &chunk, Value number) {
+  Values found = b.whileLoop(
+      chunk.values(),
+      [&](ValueRange v) {
+        Chunk now = chunkOf(v);
+        Value past = b.atLeast(number, b.add(now.base, now.tiles));
+        return b.both(past, b.less(b.add(now.number, 1), chunks));
+      },
+      [&](ValueRange v) {
+        Chunk now = chunkOf(v);
+        Value base = b.add(now.base, now.tiles);
+        return readChunk(b.add(now.number, 1), base, /*report=*/false).values();
+      });
+  return chunkOf(found);
+}
+
+void TileOrder::forEachTile(
+    ValueRange init,
+    llvm::function_ref<Values(const QueryTile &, ValueRange, llvm::function_ref<void()>)> body,
+    llvm::function_ref<void(ValueRange)> end) {
   bool one = requests.maxChunks() == 1;
-  Value zero = b.i32(0), chunks = b.ceilDivide(requests.batchSize(), kWarp);
+  Value zero = b.i32(0);
+  chunks = b.ceilDivide(requests.batchSize(), kWarp);
   Chunk first = readChunk(zero, zero, /*report=*/true);
   if (one) {
     total = first.tiles;
     findTail(first);
   } else {
     // All chunks are read once: their sum says how many tickets this launch draws.
-    Values counted = b.whileLoop(
+    total = b.whileLoop(
         {b.i32(1), first.tiles}, [&](ValueRange v) { return b.less(v[0], chunks); },
         [&](ValueRange v) {
           Chunk chunk = readChunk(v[0], v[1], /*report=*/true);
           return Values{b.add(v[0], 1), b.add(v[1], chunk.tiles)};
-        });
-    total = counted[1];
+        })[1];
   }
-  size_t carried = init.size();
-  Values start(init);
-  start.push_back(b.cta());
+  // Carried: the caller's values, the tile's number, the tile, and the chunk where there are many.
+  size_t callers = init.size(), tileValues = 3 + first.requests.fields().size();
+  Value number = b.cta();
+  Chunk start = one ? first : advance(first, number);
+  Values carried(init);
+  carried.push_back(number);
+  carried.append(decode(start, number).values());
   if (!one)
-    start.append(first.values());
+    carried.append(start.values());
   Values last = b.whileLoop(
-      start, [&](ValueRange v) { return b.less(v[carried], total); },
+      carried, [&](ValueRange v) { return b.less(v[callers], total); },
       [&](ValueRange v) {
-        Value number = v[carried];
-        Chunk chunk = first;
-        if (!one) {
-          Values found = b.whileLoop(
-              v.drop_front(carried + 1),
-              [&](ValueRange w) {
-                Chunk now = chunkOf(w);
-                return b.atLeast(number, b.add(now.base, now.tiles));
-              },
-              [&](ValueRange w) {
-                Chunk now = chunkOf(w);
-                return readChunk(b.add(now.number, 1), b.add(now.base, now.tiles), false).values();
-              });
-          chunk = chunkOf(found);
-        }
         Value next = draw();
-        Values results = body(decode(chunk, number), v.take_front(carried));
+        QueryTile tile = QueryTile::of(v.slice(callers + 1, tileValues));
+        Chunk chunk = one ? first : chunkOf(v.drop_front(callers + 1 + tileValues));
+        Values found;
+        auto findNext = [&] {
+          if (!one)
+            chunk = advance(chunk, next);
+          found = decode(chunk, next).values();
+        };
+        Values results = body(tile, v.take_front(callers), findNext);
         results.push_back(next);
+        results.append(found);
         if (!one)
           results.append(chunk.values());
         return results;
       });
-  end(ValueRange(last).take_front(carried));
+  end(ValueRange(last).take_front(callers));
 }

@@ -29,6 +29,9 @@ struct QueryTile {
   Request request;
   mlir::Value head;  ///< TileNote::Head
   mlir::Value block; ///< of the request's rows
+
+  Values values() const;
+  static QueryTile of(mlir::ValueRange values);
 };
 
 class TileOrder {
@@ -36,9 +39,12 @@ public:
   TileOrder(SpaceKernel &kernel, const PipelinedSpace &space, RequestReader &requests,
             bool sections);
 
-  /// For each tile of this CTA: body(tile, carried). Draws tickets.
+  /// For each tile of this CTA: body(tile, carried, findNext). The body calls `findNext` once, where
+  /// there is time to find the next tile: behind the first copies, before the producer waits.
   void forEachTile(mlir::ValueRange init,
-                   llvm::function_ref<Values(const QueryTile &, mlir::ValueRange)> body,
+                   llvm::function_ref<Values(const QueryTile &, mlir::ValueRange,
+                                             llvm::function_ref<void()>)>
+                       body,
                    llvm::function_ref<void(mlir::ValueRange)> end);
 
 private:
@@ -52,6 +58,8 @@ private:
   };
   Chunk readChunk(mlir::Value number, mlir::Value base, bool report);
   Chunk chunkOf(mlir::ValueRange values);
+  /// The chunk that holds a tile, from the one that held a tile before it.
+  Chunk advance(const Chunk &chunk, mlir::Value number);
   QueryTile decode(const Chunk &chunk, mlir::Value number);
   QueryTile decodeBody(const Chunk &chunk, mlir::Value inChunk);
   QueryTile place(const Request &request, mlir::Value blocks, mlir::Value inRequest);
@@ -64,13 +72,12 @@ private:
   QueryTile decodeTail(const Chunk &chunk, mlir::Value inTail);
   mlir::Value draw();
 
-  SpaceKernel &kernel;
   HopperBuilder &b;
   const PipelinedSpace &space;
   RequestReader &requests;
   bool sections;
   bool longestFirst; ///< tiles differ in length: the mask hides later keys
-  mlir::Value total, counter, ctas;
+  mlir::Value total, counter, ctas, chunks;
   /// Where the tail starts: its request's lane, head and first tile. Null: there is none.
   mlir::Value tailLane, tailHead, tailStart;
 };

@@ -19,7 +19,7 @@ constexpr std::string_view kWorkersNames[] = {"one", "all"};
 //===----------------------------------------------------------------------===//
 
 /// Bits of the keys that a kind of parameter has beside "kind".
-enum Keys : unsigned { kArg = 1, kDim = 2, kAdd = 4, kOffset = 8, kMap = 16 };
+enum Keys : unsigned { kArg = 1, kDim = 2, kAdd = 4, kOffset = 8, kMap = 16, kBits = 32 };
 
 struct KindRow {
   std::string_view name;
@@ -29,7 +29,7 @@ struct KindRow {
 constexpr KindRow kKinds[] = {
     {"map", kArg | kMap},    {"pointer", kArg}, {"extent", kArg | kDim | kAdd},
     {"stride", kArg | kDim}, {"scalar", kArg},  {"workspace", kOffset},
-    {"error_word", 0},       {"frame", 0},
+    {"error_word", 0},       {"frame", 0},      {"constant", kBits},
 };
 
 unsigned keysOf(Kind kind) { return kKinds[static_cast<size_t>(kind)].keys; }
@@ -77,6 +77,8 @@ Json parameterToJson(const ParameterPlan &parameter) {
     json["add"] = parameter.add;
   if (keys & kOffset)
     json["offset"] = parameter.offset;
+  if (keys & kBits)
+    json["bits"] = parameter.bits;
   if (keys & kMap) {
     putNumber(json, "workspace", parameter.workspace);
     json["element"] = dtypeName(parameter.element);
@@ -101,6 +103,8 @@ ParameterPlan parameterFromJson(JsonReader &reader, const Json &json) {
     parameter.add = takeNumber(reader, json, "add").value_or(0);
   if (keys & kOffset)
     parameter.offset = reader.integer(json, "offset");
+  if (keys & kBits)
+    parameter.bits = reader.integer(json, "bits");
   if (keys & kMap) {
     parameter.workspace = takeNumber(reader, json, "workspace");
     parameter.element = dtypeFromJson(reader, json, "element");

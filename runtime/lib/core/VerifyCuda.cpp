@@ -8,6 +8,7 @@
 #include "PlanRules.h"
 #include "pagefold/runtime/Launch.h"
 
+#include <limits>
 #include <charconv>
 
 using namespace pagefold::runtime;
@@ -96,6 +97,10 @@ private:
         return refuse(i, "an offset in the workspace of " +
                              std::to_string(function_.workspaceSize) + " bytes, got " +
                              std::to_string(parameter.offset));
+      return {};
+    case Kind::Constant:
+      if (parameter.bits < 0 || parameter.bits > std::numeric_limits<uint32_t>::max())
+        return refuse(i, "bits of 4 bytes, got " + std::to_string(parameter.bits));
       return {};
     default:
       break;
@@ -190,6 +195,7 @@ ParameterSize pagefold::runtime::parameterSize(const FunctionPlan &function,
   case Kind::Map:
     return {128, 64};
   case Kind::Extent:
+  case Kind::Constant:
     return {sizeof(int32_t), sizeof(int32_t)};
   case Kind::Scalar: {
     int64_t bytes = dtypeSize(function.args[static_cast<size_t>(parameter.arg)].dtype);

@@ -59,6 +59,12 @@ std::string findFunctions(void *library, DriverApi &api) {
   symbols.find(api.cuMemcpyHtoD, "cuMemcpyHtoD_v2");
   symbols.find(api.cuMemcpyDtoH, "cuMemcpyDtoH_v2");
   symbols.find(api.cuMemsetD8Async, "cuMemsetD8Async");
+  symbols.find(api.cuStreamSynchronize, "cuStreamSynchronize");
+  symbols.find(api.cuEventCreate, "cuEventCreate");
+  symbols.find(api.cuEventRecord, "cuEventRecord");
+  symbols.find(api.cuEventSynchronize, "cuEventSynchronize");
+  symbols.find(api.cuEventElapsedTime, "cuEventElapsedTime");
+  symbols.find(api.cuEventDestroy, "cuEventDestroy_v2");
   symbols.find(api.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled");
   return symbols.missing();
 }

@@ -43,6 +43,12 @@ struct DriverApi {
   int (*cuMemcpyHtoD)(uint64_t to, const void *from, size_t bytes);
   int (*cuMemcpyDtoH)(void *to, uint64_t from, size_t bytes);
   int (*cuMemsetD8Async)(uint64_t address, unsigned char byte, size_t bytes, void *stream);
+  int (*cuStreamSynchronize)(void *stream);
+  int (*cuEventCreate)(void **event, unsigned flags);
+  int (*cuEventRecord)(void *event, void *stream);
+  int (*cuEventSynchronize)(void *event);
+  int (*cuEventElapsedTime)(float *milliseconds, void *start, void *end);
+  int (*cuEventDestroy)(void *event);
   int (*cuTensorMapEncodeTiled)(void *map, int type, uint32_t rank, void *address,
                                 const uint64_t *extents, const uint64_t *strides,
                                 const uint32_t *box, const uint32_t *elementStrides, int interleave,

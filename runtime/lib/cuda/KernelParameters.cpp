@@ -58,6 +58,9 @@ KernelParameters::Entry KernelParameters::makeEntry(const ParameterPlan &paramet
   case Kind::Workspace:
     entry.add = parameter.offset;
     break;
+  case Kind::Constant:
+    entry.add = parameter.bits;
+    break;
   case Kind::ErrorWord:
   case Kind::Frame:
     break;
@@ -193,6 +196,9 @@ Status KernelParameters::fill(const CudaDriver &driver, const LaunchValues &valu
       break;
     case Kind::Workspace:
       put(to, values.workspace + static_cast<uint64_t>(entry.add));
+      break;
+    case Kind::Constant:
+      put(to, static_cast<uint32_t>(entry.add));
       break;
     case Kind::ErrorWord:
       put(to, values.errorWord);

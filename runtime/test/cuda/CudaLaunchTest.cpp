@@ -338,6 +338,22 @@ TEST_F(CudaLaunch, TwoDevicesHaveEachTheirOwn) {
   EXPECT_EQ(fakeCalls()->back(), "cuCtxSetCurrent(110)") << "what was current is current again";
 }
 
+TEST_F(CudaLaunch, ManyThreadsLaunchAtOnce) {
+  constexpr size_t kThreads = 4, kLaunches = 50;
+  std::vector<std::thread> threads;
+  for (size_t thread = 0; thread < kThreads; ++thread)
+    threads.emplace_back([this, thread] {
+      PrefillCase arguments(300, static_cast<int32_t>(thread % 2));
+      for (size_t i = 0; i < kLaunches; ++i)
+        EXPECT_EQ(launch(arguments, nullptr, 0, 55 + thread), "");
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(fakeLaunches()->size(), 2 * kThreads * kLaunches);
+  EXPECT_EQ(count("cuModuleLoadDataEx"), 2u) << "once for each device";
+  EXPECT_EQ(count("cuMemAlloc_v2"), kThreads) << "once for each stream";
+}
+
 //===----------------------------------------------------------------------===//
 // What a machine may lack
 //===----------------------------------------------------------------------===//

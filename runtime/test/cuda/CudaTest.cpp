@@ -28,6 +28,8 @@ protected:
   }
 };
 
+void *handle(uintptr_t value) { return reinterpret_cast<void *>(value); }
+
 /// [batch 2, tokens 300, heads 4, 128] in bf16, as (64, tokens, panels, heads, batch).
 TensorView view() {
   return {reinterpret_cast<const void *>(uintptr_t(4096)),
@@ -157,6 +159,65 @@ TEST_F(Cuda, FailedCallsNameTheKernel) {
     EXPECT_NE(launched.error().message().find("CUDA error 2 (out of memory)"), std::string::npos)
         << function;
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Memory and time
+//===----------------------------------------------------------------------===//
+
+TEST_F(Cuda, MemoryIsAllocatedCopiedAndFreed) {
+  CudaDriver ready = readyDriver();
+  {
+    Result<DeviceMemory> memory = DeviceMemory::allocate(ready, 5);
+    ASSERT_TRUE(memory);
+    EXPECT_EQ(memory->size(), 5u);
+    char back[5] = {};
+    ASSERT_TRUE(copyToDevice(ready, memory->data(), "fold", 5));
+    ASSERT_TRUE(copyToHost(ready, back, memory->data(), 5));
+    EXPECT_STREQ(back, "fold");
+    ASSERT_TRUE(copyToHost(ready, nullptr, nullptr, 0)) << "nothing to copy";
+  }
+  EXPECT_EQ(*fakeCalls(), (std::vector<std::string>{"cuMemAlloc_v2(5)", "cuMemcpyHtoD_v2(5)",
+                                                    "cuMemcpyDtoH_v2(5)", "cuMemFree_v2(memory)"}));
+}
+
+TEST_F(Cuda, EventsMeasureAStream) {
+  CudaDriver ready = readyDriver();
+  {
+    Result<CudaEvent> start = CudaEvent::create(ready), end = CudaEvent::create(ready);
+    ASSERT_TRUE(start && end);
+    ASSERT_TRUE(start->record(handle(7)));
+    ASSERT_TRUE(end->record(handle(7)));
+    Result<double> seconds = end->secondsSince(*start);
+    ASSERT_TRUE(seconds);
+    EXPECT_EQ(*seconds, 0.25e-3);
+    ASSERT_TRUE(synchronize(ready, handle(7)));
+  }
+  EXPECT_EQ(*fakeCalls(),
+            (std::vector<std::string>{"cuEventCreate(0)", "cuEventCreate(0)",
+                                      "cuEventRecord(400, stream 7)",
+                                      "cuEventRecord(400, stream 7)", "cuEventSynchronize(400)",
+                                      "cuEventElapsedTime(400, 400)", "cuStreamSynchronize(7)",
+                                      "cuEventDestroy_v2(400)", "cuEventDestroy_v2(400)"}));
+}
+
+TEST_F(Cuda, FailedCopiesAndWaitsAreErrors) {
+  CudaDriver ready = readyDriver();
+  char byte = 0;
+  fakeFail("cuMemAlloc_v2", 2);
+  EXPECT_EQ(DeviceMemory::allocate(ready, 9).error().code(), ErrorCode::OutOfCapacity);
+  fakeFail("cuMemcpyHtoD_v2", 700);
+  EXPECT_EQ(copyToDevice(ready, &byte, &byte, 1).error().message(),
+            "cannot copy 1 bytes to the GPU: got CUDA error 700 (a fault made for a test)");
+  fakeFail("cuMemcpyDtoH_v2", 700);
+  EXPECT_EQ(copyToHost(ready, &byte, &byte, 1).error().message(),
+            "cannot copy 1 bytes from the GPU: got CUDA error 700 (a fault made for a test)");
+  fakeFail("cuStreamSynchronize", 719);
+  EXPECT_EQ(synchronize(ready, nullptr).error().message(),
+            "cannot wait for a CUDA stream: got CUDA error 719 (a fault made for a test)");
+  fakeFail("cuEventCreate", 700);
+  EXPECT_EQ(CudaEvent::create(ready).error().message(),
+            "cannot create a CUDA event: got CUDA error 700 (a fault made for a test)");
 }
 
 //===----------------------------------------------------------------------===//

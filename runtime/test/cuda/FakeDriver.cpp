@@ -262,6 +262,20 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
   std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
   return record("cuMemcpyDtoH_v2", std::to_string(bytes));
 }
+int cuStreamSynchronize(void *stream) { return record("cuStreamSynchronize", number(stream)); }
+int cuEventCreate(void **event, unsigned flags) {
+  *event = handle(400);
+  return record("cuEventCreate", std::to_string(flags));
+}
+int cuEventRecord(void *event, void *stream) {
+  return record("cuEventRecord", number(event) + ", stream " + number(stream));
+}
+int cuEventSynchronize(void *event) { return record("cuEventSynchronize", number(event)); }
+int cuEventElapsedTime(float *milliseconds, void *start, void *end) {
+  *milliseconds = 0.25f;
+  return record("cuEventElapsedTime", number(start) + ", " + number(end));
+}
+int cuEventDestroy_v2(void *event) { return record("cuEventDestroy_v2", number(event)); }
 int cuMemsetD8Async(uint64_t address, unsigned char byte, size_t bytes, void *stream) {
   if (!recording)
     return 0;

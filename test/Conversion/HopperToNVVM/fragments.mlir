@@ -87,7 +87,7 @@ gpu.module @kernels {
     hopper.return
   }
 
-  // A release that waits for element 16 stands right behind it, before the other exponentials.
+  // A release that waits for elements 16 and 18 stands right behind the second, before the other exponentials.
   // CHECK-LABEL: llvm.func @pinned
   hopper.kernel @pinned(%n: i32, %scale: f32) {
     %q = hopper.alloc_ring readers 4 : !q
@@ -100,9 +100,11 @@ gpu.module @kernels {
         %zero = arith.constant dense<0.0> : vector<2xf32>
         // CHECK-COUNT-16: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
         // CHECK: %[[PIN:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+        // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+        // CHECK: %[[OTHER:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
         // CHECK-NOT: llvm.call_intrinsic
-        // CHECK: setp.geu.and.f32 p, $2, 0f00000000, p; @p mbarrier.arrive.shared::cta.b64 _, [$0]; }", "r,r,f,~{memory}" %{{.*}}, %{{.*}}, %[[PIN]]
-        // CHECK-COUNT-3: llvm.call_intrinsic
+        // CHECK: setp.geu.and.f32 p, $2, 0f00000000, p; setp.geu.and.f32 p, $3, 0f00000000, p; @p mbarrier.arrive.shared::cta.b64 _, [$0]; }", "r,r,f,f,~{memory}" %{{.*}}, %{{.*}}, %[[PIN]], %[[OTHER]]
+        // CHECK-COUNT-1: llvm.call_intrinsic
         %p = hopper.exp2 %s1 scale %scale offset %zero : !wide
         hopper.release %k[%n] after %p : !ring, !wide
         hopper.release %k[%n] : !ring

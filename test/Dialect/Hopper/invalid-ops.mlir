@@ -103,7 +103,7 @@ func.func @f(%r: !hopper.ring<2 x 64 x 96, bf16>, %i: i32, %p: !hopper.pointer<f
 
 // release C1
 func.func @f(%r: !hopper.ring<2 x 64 x 128, bf16>, %p: !hopper.fragment<64 x 128, bf16>, %i: i32) {
-  // expected-error@+1 {{C1: expects an f32 fragment of at least 34 columns, got '!hopper.fragment<64 x 128, bf16>'}}
+  // expected-error@+1 {{C1: expects an f32 fragment of at least 38 columns, got '!hopper.fragment<64 x 128, bf16>'}}
   hopper.release %r[%i] after %p : !hopper.ring<2 x 64 x 128, bf16>, !hopper.fragment<64 x 128, bf16>
   return
 }

@@ -155,8 +155,8 @@ LogicalResult ReleaseOp::verify() {
   if (!getAfter())
     return success();
   FragmentType type = getAfter().getType();
-  if (!type.getElementType().isF32() || type.getColumns() < 34)
-    return emitOpError("C1: expects an f32 fragment of at least 34 columns, got ") << type;
+  if (!type.getElementType().isF32() || type.getColumns() < 38)
+    return emitOpError("C1: expects an f32 fragment of at least 38 columns, got ") << type;
   return success();
 }
 

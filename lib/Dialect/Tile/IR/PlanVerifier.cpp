@@ -61,11 +61,13 @@ static bool isKernel(Attribute value) {
 
 /// The integers that a kind of parameter has; none for a kind that there is not.
 static std::optional<ArrayRef<StringRef>> keysOfKind(StringRef kind) {
-  static constexpr StringRef arg[] = {"arg"}, dim[] = {"arg", "dim"}, offset[] = {"offset"};
+  static constexpr StringRef arg[] = {"arg"}, dim[] = {"arg", "dim"}, offset[] = {"offset"},
+                             bits[] = {"bits"};
   return llvm::StringSwitch<std::optional<ArrayRef<StringRef>>>(kind)
       .Cases({"map", "pointer", "scalar"}, ArrayRef<StringRef>(arg))
       .Cases({"extent", "stride"}, ArrayRef<StringRef>(dim))
       .Case("workspace", ArrayRef<StringRef>(offset))
+      .Case("constant", ArrayRef<StringRef>(bits))
       .Cases({"error_word", "frame"}, ArrayRef<StringRef>())
       .Default(std::nullopt);
 }

@@ -99,12 +99,14 @@ struct ParameterPlan {
     Workspace, ///< the address `offset` bytes into the workspace
     ErrorWord, ///< the address of the ErrorWord
     Frame,     ///< all arguments and the workspace as words, by value
+    Constant,  ///< the four bytes `bits`
   };
   Kind kind = Kind::Pointer;
   int64_t arg = 0;
   int64_t dim = 0;
   int64_t add = 0;
   int64_t offset = 0;
+  int64_t bits = 0;
   DType element = DType::BF16;
   /// Map: the tensor lies so many bytes into the workspace; `arg` only gives extents.
   std::optional<int64_t> workspace;
@@ -175,7 +177,7 @@ struct Plan {
 /// One code section. `bytes` is not owned.
 struct CodeSection {
   /// "elf-shared": an ELF shared object with the kernels' symbols; for a GPU "ptx" (text) or
-  /// "cubin"
+  /// "cubin". Beside them may stand a "graph": what was compiled, as MLIR text or bytecode.
   std::string kind;
   std::string_view bytes;
   bool operator==(const CodeSection &) const = default;

@@ -94,6 +94,32 @@ Status copyToDevice(const CudaDriver &driver, void *to, const void *from, size_t
 Status copyToHost(const CudaDriver &driver, void *to, const void *from, size_t bytes);
 
 //===----------------------------------------------------------------------===//
+// Time
+//===----------------------------------------------------------------------===//
+
+/// A moment on a stream. The context in which it was created is to be current in every call.
+class CudaEvent {
+public:
+  static Result<CudaEvent> create(const CudaDriver &driver);
+  CudaEvent(CudaEvent &&other) noexcept;
+  CudaEvent &operator=(CudaEvent &&) = delete;
+  ~CudaEvent();
+
+  /// The moment when all that is on the stream now is done.
+  Status record(CudaStream stream) const;
+  /// Seconds between two moments; waits for this one.
+  Result<double> secondsSince(const CudaEvent &start) const;
+
+private:
+  CudaEvent(CudaDriver driver, void *event) : driver_(std::move(driver)), event_(event) {}
+  CudaDriver driver_;
+  void *event_;
+};
+
+/// Waits until what is on the stream is done.
+Status synchronize(const CudaDriver &driver, CudaStream stream);
+
+//===----------------------------------------------------------------------===//
 // Tensor maps
 //===----------------------------------------------------------------------===//
 

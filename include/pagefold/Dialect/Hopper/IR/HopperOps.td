@@ -255,7 +255,7 @@ def Hopper_FillOp : Hopper_Op<"fill", [AttrSizedOperandSegments]> {
 def Hopper_ReleaseOp : Hopper_Op<"release"> {
   let summary = "Consumer warp: gives the turn's stage back";
   let description = [{
-    One lane arrives. `after`, whose elements are not negative, holds it back until element 16 is known, by a dependence
+    One lane arrives. `after`, whose elements are not negative, holds it back until elements 16 and 18, one of each row, are known, by a dependence
     without meaning: ptxas keeps arrivals and waits in order, so that it cannot lift the next wait above the exponentials
     (761 against 748 TFLOP/s on 16k rows).
 
@@ -264,7 +264,7 @@ def Hopper_ReleaseOp : Hopper_Op<"release"> {
     ```
 
     Constraints:
-    * C1: the fragment after which a stage is released is of f32, with at least 34 columns.
+    * C1: the fragment after which a stage is released is of f32, with at least 38 columns.
   }];
   let arguments = (ins Hopper_RingType:$ring, I32:$turn, Optional<Hopper_FragmentType>:$after);
   let assemblyFormat = "$ring `[` $turn `]` (`after` $after^)? attr-dict `:` type($ring) (`,` type($after)^)?";

@@ -1,4 +1,4 @@
-//===- Launch.h - compile, load and launch by the C ABI ---------*- C++ -*-===//
+//===- Program.h - compile and load by the C ABI ----------------*- C++ -*-===//
 //
 // Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // The C ABI's handles as values, and its errors as ours. The tool takes the same path as every
-// other caller: compile to bytes, load the bytes, launch.
+// other caller: compile to bytes, load the bytes, launch (Execution.h).
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef PAGEFOLD_TOOLS_PAGEFOLD_RUN_LAUNCH_H
-#define PAGEFOLD_TOOLS_PAGEFOLD_RUN_LAUNCH_H
+#ifndef PAGEFOLD_TOOLS_PAGEFOLD_RUN_PROGRAM_H
+#define PAGEFOLD_TOOLS_PAGEFOLD_RUN_PROGRAM_H
 
 #include "Graph.h"
 
@@ -22,6 +22,7 @@ namespace pagefold::run {
 /// The compiler's options as the C ABI takes them.
 struct CompileOptions {
   std::string target = "host";
+  std::string code;     ///< of target cuda; empty: the compiler's default
   std::string schedule; ///< "key=value,..."
   bool onlineSoftmax = true;
   bool counters = false;
@@ -29,30 +30,34 @@ struct CompileOptions {
   Result<std::string> json() const;
 };
 
+/// Takes over an error of the C ABI.
+Status toStatus(pagefold_error *error);
+
+/// Compiles to an artifact's bytes; `remarks` receives what was decided.
+Result<std::string> compileArtifact(const std::string &text, const std::string &options,
+                                    std::string &remarks);
+
 class Program {
 public:
-  static Result<Program> compile(const std::string &text, const std::string &options,
-                                 const std::string &function);
+  /// Loads an artifact's bytes and picks a function.
+  static Result<Program> load(const std::string &artifact, const std::string &function);
 
-  const std::string &remarks() const { return remarks_; }
   const char *planJson() const { return pagefold_function_plan_json(function_); }
-
-  /// Launches once. The results are allocated by `makeResults`.
-  Status launch(const std::vector<Array> &arguments, const std::vector<Array> &results);
-  /// Counters of the last launch, as JSON.
-  Result<std::string> counters() const;
+  const pagefold_function *function() const { return function_; }
+  /// Whether it was compiled for a GPU.
+  bool onGpu() const { return onGpu_; }
+  /// By argument, results included: whether its value is read when a launch starts.
+  const std::vector<bool> &scalars() const { return scalars_; }
 
 private:
   struct ModuleFree {
     void operator()(pagefold_module *module) const { pagefold_module_free(module); }
   };
-  Status load(const void *bytes, size_t size, const std::string &function);
-  Status makeWorkspace();
 
   std::unique_ptr<pagefold_module, ModuleFree> module_;
   pagefold_function *function_ = nullptr; ///< owned by the module
-  std::string remarks_;
-  Array workspace_;
+  bool onGpu_ = false;
+  std::vector<bool> scalars_;
 };
 
 /// Result arrays, filled with NaN so that an element that is not written shows. Extents that the
@@ -61,4 +66,4 @@ Result<std::vector<Array>> makeResults(Graph &graph, const std::vector<Array> &a
 
 } // namespace pagefold::run
 
-#endif // PAGEFOLD_TOOLS_PAGEFOLD_RUN_LAUNCH_H
+#endif // PAGEFOLD_TOOLS_PAGEFOLD_RUN_PROGRAM_H

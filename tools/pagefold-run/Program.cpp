@@ -1,13 +1,14 @@
-//===- Launch.cpp - compile, load and launch by the C ABI -----------------===//
+//===- Program.cpp - compile and load by the C ABI ------------------------===//
 //
 // Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Launch.h"
+#include "Program.h"
 
 #include "pagefold-c/Compiler.h"
+#include "pagefold/runtime/Artifact.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -18,8 +19,7 @@ using namespace pagefold;
 using namespace pagefold::run;
 using nlohmann::json;
 
-/// Takes the error over.
-static Status toStatus(pagefold_error *error) {
+Status run::toStatus(pagefold_error *error) {
   if (!error)
     return {};
   auto code = static_cast<ErrorCode>(pagefold_error_code(error));
@@ -35,6 +35,8 @@ static Status toStatus(pagefold_error *error) {
 Result<std::string> CompileOptions::json() const {
   nlohmann::json options = {
       {"target", target}, {"online_softmax", onlineSoftmax}, {"counters", counters}};
+  if (!code.empty())
+    options["code"] = code;
   for (llvm::StringRef part : llvm::split(schedule, ',')) {
     if (part.empty())
       continue;
@@ -51,91 +53,51 @@ Result<std::string> CompileOptions::json() const {
   return options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-Result<Program> Program::compile(const std::string &text, const std::string &options,
-                                 const std::string &function) {
+Result<std::string> run::compileArtifact(const std::string &text, const std::string &options,
+                                         std::string &remarks) {
   void *bytes = nullptr;
   size_t size = 0;
-  char *remarks = nullptr;
-  Status status = toStatus(
-      pagefold_compile(text.data(), text.size(), options.c_str(), &bytes, &size, &remarks));
-  Program program;
-  if (remarks)
-    program.remarks_ = remarks;
-  pagefold_string_free(remarks);
-  if (status)
-    status = program.load(bytes, size, function);
-  if (bytes)
-    pagefold_bytes_free(bytes);
+  char *said = nullptr;
+  Status status =
+      toStatus(pagefold_compile(text.data(), text.size(), options.c_str(), &bytes, &size, &said));
+  if (said)
+    remarks = said;
+  pagefold_string_free(said);
   if (!status)
     return tl::unexpected(status.error());
+  std::string artifact(static_cast<const char *>(bytes), size);
+  pagefold_bytes_free(bytes);
+  return artifact;
+}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+Result<Program> Program::load(const std::string &artifact, const std::string &function) {
+  Program program;
+  pagefold_module *module = nullptr;
+  if (Status status = toStatus(pagefold_module_load(artifact.data(), artifact.size(), &module));
+      !status)
+    return tl::unexpected(status.error());
+  program.module_.reset(module);
+  if (Status status =
+          toStatus(pagefold_module_function(module, function.c_str(), &program.function_));
+      !status)
+    return tl::unexpected(status.error());
+  // It has been read a moment ago.
+  const runtime::Artifact parsed = *runtime::parse(artifact);
+  program.onGpu_ = parsed.plan.target.kind == "cuda";
+  for (const runtime::FunctionPlan &plan : parsed.plan.functions)
+    if (plan.name == function || parsed.plan.functions.size() == 1)
+      for (const runtime::ArgumentPlan &argument : plan.args)
+        program.scalars_.push_back(argument.scalar);
   return program;
 }
 
-Status Program::load(const void *bytes, size_t size, const std::string &function) {
-  pagefold_module *module = nullptr;
-  if (Status status = toStatus(pagefold_module_load(bytes, size, &module)); !status)
-    return status;
-  module_.reset(module);
-  Status status = toStatus(pagefold_module_function(module, function.c_str(), &function_));
-  return status ? makeWorkspace() : status;
-}
-
-Status Program::makeWorkspace() {
-  int64_t size = static_cast<int64_t>(pagefold_function_workspace_size(function_));
-  Result<Array> workspace = Array::make(DType::U8, {size});
-  if (!workspace)
-    return tl::unexpected(workspace.error());
-  workspace_ = *workspace;
-  return toStatus(pagefold_workspace_init(function_, workspace_.data(), size, nullptr));
-}
-
 //===----------------------------------------------------------------------===//
-// Launching
+// Results
 //===----------------------------------------------------------------------===//
-
-static DLDataType dlType(DType dtype) {
-  auto bits = static_cast<uint8_t>(8 * dtypeSize(dtype));
-  if (dtype == DType::BF16)
-    return {kDLBfloat, bits, 1};
-  if (isFloat(dtype))
-    return {kDLFloat, bits, 1};
-  return {static_cast<uint8_t>(dtype == DType::U8 || dtype == DType::Bool ? kDLUInt : kDLInt), bits,
-          1};
-}
-
-/// A DLTensor that points into the array.
-static DLTensor dlTensor(const Array &array) {
-  return {array.data(),
-          {kDLCPU, 0},
-          static_cast<int>(array.rank()),
-          dlType(array.dtype()),
-          const_cast<int64_t *>(array.shape().data()),
-          const_cast<int64_t *>(array.strides().data()),
-          0};
-}
-
-Status Program::launch(const std::vector<Array> &arguments, const std::vector<Array> &results) {
-  std::vector<DLTensor> tensors;
-  for (const auto *arrays : {&arguments, &results})
-    for (const Array &array : *arrays)
-      tensors.push_back(dlTensor(array));
-  std::vector<const DLTensor *> pointers;
-  for (const DLTensor &tensor : tensors)
-    pointers.push_back(&tensor);
-  return toStatus(pagefold_function_launch(function_, pointers.data(), pointers.size(),
-                                           workspace_.data(), workspace_.size(), nullptr));
-}
-
-Result<std::string> Program::counters() const {
-  char *text = nullptr;
-  if (Status status =
-          toStatus(pagefold_function_counters_json(function_, workspace_.data(), &text));
-      !status)
-    return tl::unexpected(status.error());
-  std::string counters = text;
-  pagefold_string_free(text);
-  return counters;
-}
 
 /// The tokens of the batch: the first extent of the first argument that counts them.
 static int64_t tokensOf(const Graph &graph, const std::vector<Array> &arguments) {
