@@ -47,7 +47,7 @@ void pagefold::hopper::emitPipelinedKernel(SpaceKernel &kernel, const PipelinedS
   // The producer's registers go to the consumers: exactly what the launch gave to all threads.
   auto roles = RolesOp::create(b, b.getStrArrayAttr({"producer", "consumer"}),
                                b.getDenseI64ArrayAttr({1, space.warpgroups}),
-                               b.getDenseI64ArrayAttr({56, 224}), 2);
+                               b.getDenseI64ArrayAttr({40, 232}), 2);
   ReturnOp::create(b);
   auto fill = [&](unsigned role, llvm::function_ref<void(Value, Value)> emit) {
     Block &block = roles.getBodies()[role].emplaceBlock();
