@@ -146,6 +146,12 @@ static Value lowerScaleRows(ScaleRowsOp, ScaleRowsOp::Adaptor adaptor, Emitter &
                      [&](Value x, int64_t i) { return emitter.mulF(x, factors[rowOf(i)]); });
 }
 
+static Value lowerAddFragments(AddFragmentsOp, AddFragmentsOp::Adaptor adaptor, Emitter &emitter) {
+  SmallVector<Value> others = emitter.unpack(adaptor.getRhs());
+  return mapElements(emitter, adaptor.getLhs(),
+                     [&](Value x, int64_t i) { return emitter.addF(x, others[i]); });
+}
+
 static Value lowerZero(ZeroOp op, ZeroOp::Adaptor, Emitter &emitter) {
   SmallVector<Value> zeros(op.getType().registers(), emitter.f32(0));
   auto type = LLVM::LLVMStructType::getLiteral(
@@ -223,6 +229,7 @@ void pagefold::hopper::addFragmentLowerings(const LoweringContext &context) {
   addLowering(context, lowerMask);
   addLowering(context, lowerMap);
   addLowering(context, lowerScaleRows);
+  addLowering(context, lowerAddFragments);
   addLowering(context, lowerZero);
   addLowering(context, lowerConvert);
   addLowering(context, lowerRowNumbers);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowerings.h"
+#include "pagefold/Target/Hopper/Chip.h"
 
 using namespace mlir;
 using namespace pagefold::hopper;
@@ -83,6 +84,62 @@ static void lowerStore(StoreOp op, StoreOp::Adaptor adaptor, Emitter &emitter) {
       ("l," + access.constraint + ",r,~{memory}").str(),
       {address, toWord(emitter, adaptor.getValue(), access.word),
        emitter.extend(adaptor.getCondition())});
+}
+
+//===----------------------------------------------------------------------===//
+// Registers as they lie
+//===----------------------------------------------------------------------===//
+
+/// Values of one 16-byte (fragments) or 8-byte (rows) access.
+static constexpr int64_t kLaneVector = 4, kRowsVector = 2;
+
+/// The address of a lane's first value.
+static Value laneAddress(Emitter &emitter, Value pointer, Value offset, int64_t vector) {
+  Value index = emitter.add(offset, emitter.mul(emitter.lane(), vector));
+  return emitter.elementAddress(pointer, emitter.builder.getF32Type(), index);
+}
+
+static void lowerStoreLanes(StoreLanesOp op, StoreLanesOp::Adaptor adaptor, Emitter &emitter) {
+  bool rows = isa<VectorType>(op.getValue().getType());
+  int64_t vector = rows ? kRowsVector : kLaneVector;
+  Value address = laneAddress(emitter, adaptor.getPointer(), adaptor.getOffset(), vector);
+  if (rows) {
+    emitter.assembly(
+        {}, "st.global.v2.f32 [$0], {$1, $2};", "l,f,f,~{memory}",
+        {address, emitter.element(adaptor.getValue(), 0), emitter.element(adaptor.getValue(), 1)});
+    return;
+  }
+  SmallVector<Value> values = emitter.unpack(adaptor.getValue());
+  for (size_t i = 0; i < values.size(); i += kLaneVector)
+    emitter.assembly(
+        {}, "st.global.v4.f32 [$0+" + std::to_string(4 * kWarp * i) + "], {$1, $2, $3, $4};",
+        "l,f,f,f,f,~{memory}", {address, values[i], values[i + 1], values[i + 2], values[i + 3]});
+}
+
+static Value lowerLoadLanes(LoadLanesOp op, LoadLanesOp::Adaptor adaptor, Emitter &emitter) {
+  Type f32 = emitter.builder.getF32Type();
+  auto structOf = [&](size_t count) {
+    return LLVM::LLVMStructType::getLiteral(op.getContext(), SmallVector<Type>(count, f32));
+  };
+  auto fragment = dyn_cast<FragmentType>(op.getValue().getType());
+  int64_t vector = fragment ? kLaneVector : kRowsVector;
+  Value address = laneAddress(emitter, adaptor.getPointer(), adaptor.getOffset(), vector);
+  if (!fragment) {
+    SmallVector<Value> both = emitter.unpack(emitter.assembly(
+        structOf(2), "ld.global.cg.v2.f32 {$0, $1}, [$2];", "=f,=f,l,~{memory}", address));
+    return emitter.pair(both[0], both[1]);
+  }
+  SmallVector<Value> values;
+  for (int64_t i = 0; i < fragment.registers(); i += kLaneVector)
+    values.append(emitter.unpack(emitter.assembly(structOf(kLaneVector),
+                                                  "ld.global.cg.v4.f32 {$0, $1, $2, $3}, [$4+" +
+                                                      std::to_string(4 * kWarp * i) + "];",
+                                                  "=f,=f,=f,=f,l,~{memory}", address)));
+  return emitter.pack(values, structOf(values.size()));
+}
+
+static void lowerFenceGlobal(FenceGlobalOp, FenceGlobalOp::Adaptor, Emitter &emitter) {
+  emitter.assembly({}, "fence.acq_rel.gpu;", "~{memory}", {});
 }
 
 static void lowerPrefetchMap(PrefetchMapOp, PrefetchMapOp::Adaptor adaptor, Emitter &emitter) {
@@ -228,6 +285,9 @@ static void lowerStoreMatrix(StoreMatrixOp op, StoreMatrixOp::Adaptor adaptor, E
 void pagefold::hopper::addGlobalMemoryLowerings(const LoweringContext &context) {
   addLowering(context, lowerLoad);
   addLowering(context, lowerStore);
+  addLowering(context, lowerStoreLanes);
+  addLowering(context, lowerLoadLanes);
+  addLowering(context, lowerFenceGlobal);
   addLowering(context, lowerPrefetchMap);
   addLowering(context, lowerReport);
   addLowering(context, lowerStoreRows);

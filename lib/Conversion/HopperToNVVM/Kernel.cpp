@@ -119,9 +119,12 @@ static Value lowerCtas(CtasOp, CtasOp::Adaptor, Emitter &emitter) {
 }
 
 static Value lowerTicket(TicketOp, TicketOp::Adaptor adaptor, Emitter &emitter) {
+  Value counter = adaptor.getCounter();
+  if (adaptor.getIndex())
+    counter = emitter.elementAddress(counter, emitter.builder.getI32Type(), adaptor.getIndex());
   return LLVM::AtomicRMWOp::create(emitter.builder, emitter.loc, LLVM::AtomicBinOp::uinc_wrap,
-                                   adaptor.getCounter(), adaptor.getLast(),
-                                   LLVM::AtomicOrdering::monotonic, "device");
+                                   counter, adaptor.getLast(), LLVM::AtomicOrdering::monotonic,
+                                   "device");
 }
 
 static void lowerBarrierSync(BarrierSyncOp op, BarrierSyncOp::Adaptor adaptor, Emitter &emitter) {

@@ -9,6 +9,7 @@
 #include "Elements.h"
 #include "KVSource.h"
 #include "MaskOnRows.h"
+#include "PartialStates.h"
 #include "pagefold/Target/Hopper/Chip.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -25,8 +26,8 @@ namespace {
 
 class ConsumerEmitter {
 public:
-  ConsumerEmitter(SpaceKernel &kernel, const PipelinedSpace &space,
-                  const SharedAllocations &shared, Value warpgroup)
+  ConsumerEmitter(SpaceKernel &kernel, const PipelinedSpace &space, const SharedAllocations &shared,
+                  Value warpgroup, Value warp)
       : kernel(kernel), b(kernel.builder()), space(space), shared(shared), warpgroup(warpgroup),
         warpgroupRow(b.mul(warpgroup, space.warpgroupRows())),
         laneRows(b.add(b.rowNumbers(), warpgroupRow)),
@@ -35,6 +36,8 @@ public:
     // it an immediate, ptxas would order the exponentials so that the held-back release of K and
     // the wait behind it come first (742 against 766 TFLOP/s on 16k rows).
     exponent = kernel.hiddenConstant((space.score ? 1.0 : space.scale) * M_LOG2E);
+    if (space.maxParts > 1)
+      partials.emplace(kernel, space, warpgroup, warp);
   }
   void emit();
 
@@ -46,8 +49,8 @@ private:
   struct Tile {
     Request request;
     Value firstRow, head;
-    Value q, queryHead;  ///< of the lane's rows; queryHead is one number where all rows have it
-    Value query;         ///< fragment, or null
+    Value q, queryHead; ///< of the lane's rows; queryHead is one number where all rows have it
+    Value query;        ///< fragment, or null
     Value turn, queryTurn;
   };
 
@@ -57,9 +60,10 @@ private:
   State step(const Tile &tile, ScoreMask &mask, Value turn, Value number, bool masked,
              const State *before);
   Value foldTile(const Tile &tile, ValueRange note, Value turn);
-  void finish(const Tile &tile, const State &state);
+  void finish(const Tile &tile, const State &state, bool isWhole);
+  void finishPart(const Tile &tile, ValueRange note, const State &state);
   Value epilogue(const Tile &tile, Value output);
-  void storeOutput(const Tile &tile, Value output);
+  void storeOutput(const Tile &tile, Value output, bool byTile);
   void storeLse(const Tile &tile, Value lse);
   Value perRow(Value number) {
     Value like = laneRows;
@@ -72,6 +76,7 @@ private:
   const PipelinedSpace &space;
   const SharedAllocations &shared;
   Value warpgroup, warpgroupRow, laneRows, barrier, exponent;
+  std::optional<PartialStates> partials;
 };
 
 } // namespace
@@ -125,9 +130,9 @@ Value ConsumerEmitter::mapScores(const Tile &tile, Value scores, Value firstKey)
   Value scale = b.f32(space.scale);
   return mapElements(b, scores, rows, [&](Value score, ValueRange row, Value column) {
     Value scaled = b.mulF(score, scale);
-    return emitRegion(kernel, *space.score,
-                      {scaled, row[0], b.add(column, firstKey), row[3], request.number, row[1],
-                       row[2]});
+    return emitRegion(
+        kernel, *space.score,
+        {scaled, row[0], b.add(column, firstKey), row[3], request.number, row[1], row[2]});
   });
 }
 
@@ -169,8 +174,8 @@ ConsumerEmitter::State ConsumerEmitter::step(const Tile &tile, ScoreMask &mask, 
   if (!before)
     ClearRowsOp::create(b, shared.values, turn, b.sub(tile.request.kvLen, firstKey), barrier);
   FragmentType outputType = space.outputFragment();
-  Value flight = ContractOp::create(b, outputType, rounded, shared.values, turn, UnitAttr(),
-                                    now.output);
+  Value flight =
+      ContractOp::create(b, outputType, rounded, shared.values, turn, UnitAttr(), now.output);
   now.output = WaitContractsOp::create(b, outputType, flight, 0);
   ReleaseOp::create(b, shared.values, turn, Value());
   return now;
@@ -192,7 +197,15 @@ Value ConsumerEmitter::foldTile(const Tile &tile, ValueRange note, Value turn) {
   }
   if (!tile.query)
     ReleaseOp::create(b, shared.query, tile.queryTurn, Value());
-  finish(tile, {carried[1], carried[2], carried[3]});
+  State last{carried[1], carried[2], carried[3]};
+  if (space.maxParts == 1) {
+    finish(tile, last, /*isWhole=*/true);
+  } else {
+    Value isWhole = b.equal(note[TileNote::Parts], b.i32(1));
+    b.ifThenElse(
+        isWhole, {}, [&] { return finish(tile, last, true), Values(); },
+        [&] { return finishPart(tile, note, last), Values(); });
+  }
   return carried[0];
 }
 
@@ -200,8 +213,22 @@ Value ConsumerEmitter::foldTile(const Tile &tile, ValueRange note, Value turn) {
 // Results
 //===----------------------------------------------------------------------===//
 
-void ConsumerEmitter::finish(const Tile &tile, const State &state) {
-  Value sum = b.quadReduce(ReduceKind::Sum, state.sum), zero = b.rows(0);
+/// Hands the part's state over; who comes last merges all of them in order and finishes.
+void ConsumerEmitter::finishPart(const Tile &tile, ValueRange note, const State &state) {
+  Value sum = b.quadReduce(ReduceKind::Sum, state.sum);
+  partials->store({state.output, state.max, sum}, note[TileNote::Slot], note[TileNote::Part]);
+  Value last = partials->isLast(note[TileNote::Slot], note[TileNote::Parts]);
+  b.ifThen(last, [&] {
+    PartialStates::State merged =
+        partials->merge(note[TileNote::Slot], note[TileNote::Parts], exponent);
+    finish(tile, {merged.output, merged.max, merged.sum}, /*isWhole=*/false);
+  });
+}
+
+/// `isWhole`: the state is that of a warpgroup's fold, whose lanes hold parts of the sums; else of
+/// one warp, with whole sums.
+void ConsumerEmitter::finish(const Tile &tile, const State &state, bool isWhole) {
+  Value sum = isWhole ? b.quadReduce(ReduceKind::Sum, state.sum) : state.sum, zero = b.rows(0);
   Value top = b.mulF(state.max, exponent), factor;
   if (Value sinks = space.sinks) {
     // The sink is one more score, of a key without value.
@@ -209,8 +236,8 @@ void ConsumerEmitter::finish(const Tile &tile, const State &state) {
     if (space.packed) {
       Values both;
       for (int64_t i : {0, 1})
-        both.push_back(loadElement(
-            kernel, sinks, {vector::ExtractOp::create(b, tile.queryHead, i).getResult()}));
+        both.push_back(loadElement(kernel, sinks,
+                                   {vector::ExtractOp::create(b, tile.queryHead, i).getResult()}));
       sink = vector::FromElementsOp::create(b, b.rowsType(b.getF32Type()), both);
     }
     sink = b.mulF(sink, b.rows(M_LOG2E));
@@ -227,7 +254,7 @@ void ConsumerEmitter::finish(const Tile &tile, const State &state) {
     inverse = b.mulF(inverse, factor);
   inverse = b.select(empty, zero, inverse);
   Value output = ScaleRowsOp::create(b, space.outputFragment(), state.output, inverse);
-  storeOutput(tile, epilogue(tile, output));
+  storeOutput(tile, epilogue(tile, output), /*byTile=*/isWhole && shared.output);
   if (!space.lse)
     return;
   Value log = b.approx(ApproxKind::Log2, sum);
@@ -247,20 +274,20 @@ Value ConsumerEmitter::epilogue(const Tile &tile, Value output) {
 }
 
 /// By TMA where all 64 rows are the request's; else each row by itself.
-void ConsumerEmitter::storeOutput(const Tile &tile, Value output) {
+void ConsumerEmitter::storeOutput(const Tile &tile, Value output, bool byTile) {
   Value buffer = space.output;
   auto half = FragmentType::get(b.getContext(), 64, space.vDim, space.element);
   Value rounded = ConvertOp::create(b, half, output);
   Value firstRow = b.add(tile.firstRow, warpgroupRow);
   auto storeRows = [&] {
     Value tokens = b.widen(tile.request.firstToken), head = b.widen(tile.head);
-    Value start = b.add(b.mul(tokens, kernel.stride(buffer, 0)),
-                        b.mul(head, kernel.stride(buffer, 1)));
+    Value start =
+        b.add(b.mul(tokens, kernel.stride(buffer, 0)), b.mul(head, kernel.stride(buffer, 1)));
     StoreMatrixOp::create(b, rounded, kernel.pointer(buffer), start, kernel.stride(buffer, 0),
                           tile.q, tile.request.qLen);
     return Values();
   };
-  if (!shared.output) {
+  if (!byTile) {
     storeRows();
     return;
   }
@@ -326,6 +353,6 @@ void ConsumerEmitter::emit() {
 }
 
 void pagefold::hopper::emitConsumer(SpaceKernel &kernel, const PipelinedSpace &space,
-                                    const SharedAllocations &shared, Value warpgroup) {
-  ConsumerEmitter(kernel, space, shared, warpgroup).emit();
+                                    const SharedAllocations &shared, Value warpgroup, Value warp) {
+  ConsumerEmitter(kernel, space, shared, warpgroup, warp).emit();
 }

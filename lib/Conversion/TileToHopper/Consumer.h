@@ -15,8 +15,8 @@ namespace pagefold::hopper {
 /// Fills the consumers' role: each warpgroup folds 64 rows of every query tile over the KV tiles in
 /// the order in which the producer brings them, one product after the other, and stores the result.
 /// What overlaps is for hopper-overlap-products to say.
-void emitConsumer(SpaceKernel &kernel, const PipelinedSpace &space,
-                  const SharedAllocations &shared, mlir::Value warpgroup);
+void emitConsumer(SpaceKernel &kernel, const PipelinedSpace &space, const SharedAllocations &shared,
+                  mlir::Value warpgroup, mlir::Value warp);
 
 } // namespace pagefold::hopper
 

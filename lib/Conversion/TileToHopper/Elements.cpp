@@ -12,9 +12,8 @@ using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::hopper;
 
-Value pagefold::hopper::mapElements(
-    HopperBuilder &b, Value fragment, ValueRange rows,
-    llvm::function_ref<Value(Value, ValueRange, Value)> element) {
+Value pagefold::hopper::mapElements(HopperBuilder &b, Value fragment, ValueRange rows,
+                                    llvm::function_ref<Value(Value, ValueRange, Value)> element) {
   auto op = MapOp::create(b, fragment.getType(), fragment, rows);
   OpBuilder::InsertionGuard guard(b);
   Block *block = op.getBody().empty() ? &op.getBody().emplaceBlock() : &op.getBody().front();
@@ -44,8 +43,7 @@ Value pagefold::hopper::loadElement(SpaceKernel &kernel, Value buffer, ValueRang
     offset = offset ? b.add(offset, part) : part;
   }
   Type element = type.getElementType();
-  Value loaded =
-      LoadOp::create(b, element, kernel.pointer(buffer), offset, Value(), Value());
+  Value loaded = LoadOp::create(b, element, kernel.pointer(buffer), offset, Value(), Value());
   if (isa<FloatType>(element))
     return element.isF32() ? loaded : arith::ExtFOp::create(b, b.getF32Type(), loaded).getResult();
   return element.isInteger(32) ? loaded

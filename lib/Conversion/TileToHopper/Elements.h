@@ -13,9 +13,9 @@
 namespace pagefold::hopper {
 
 /// Builds a hopper.map: `element(value, what the row has of each of `rows`, column)`.
-mlir::Value mapElements(
-    HopperBuilder &b, mlir::Value fragment, mlir::ValueRange rows,
-    llvm::function_ref<mlir::Value(mlir::Value, mlir::ValueRange, mlir::Value)> element);
+mlir::Value
+mapElements(HopperBuilder &b, mlir::Value fragment, mlir::ValueRange rows,
+            llvm::function_ref<mlir::Value(mlir::Value, mlir::ValueRange, mlir::Value)> element);
 
 /// Emits a score or epilogue region of level 2 on scalars: `arguments` stand for its arguments.
 mlir::Value emitRegion(SpaceKernel &kernel, mlir::Region &region, mlir::ValueRange arguments);

@@ -160,9 +160,7 @@ Value HopperBuilder::rowReduce(ReduceKind kind, Value fragment) {
 Value HopperBuilder::quadReduce(ReduceKind kind, Value rows) {
   return QuadReduceOp::create(*this, rowsType(getF32Type()), kind, rows);
 }
-Value HopperBuilder::rowNumbers() {
-  return RowNumbersOp::create(*this, rowsType(getI32Type()));
-}
+Value HopperBuilder::rowNumbers() { return RowNumbersOp::create(*this, rowsType(getI32Type())); }
 
 //===----------------------------------------------------------------------===//
 // Warps
@@ -208,9 +206,10 @@ Values HopperBuilder::ifThenElse(Value condition, TypeRange types, llvm::functio
   return Values(op.getResults());
 }
 
-Values HopperBuilder::whileLoopWithHead(
-    ValueRange init, llvm::function_ref<std::pair<Value, Values>(ValueRange)> head,
-    llvm::function_ref<Values(ValueRange)> body) {
+Values
+HopperBuilder::whileLoopWithHead(ValueRange init,
+                                 llvm::function_ref<std::pair<Value, Values>(ValueRange)> head,
+                                 llvm::function_ref<Values(ValueRange)> body) {
   SmallVector<Type> carried(init.getTypes());
   SmallVector<Location> locs(carried.size(), getLoc());
   // The types of what the head gives are known once it is built: build it first.

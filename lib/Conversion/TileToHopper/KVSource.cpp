@@ -55,12 +55,20 @@ private:
               kernel.map(buffer, {kPanel, space.kvTile, panels, 1},
                          {MapDim::inner(kPanel), MapDim::whole(0),
                           MapDim::fixed(panels, panelBytes), MapDim::whole(1)}),
-              dim, true, {}, {}, {}};
+              dim,
+              true,
+              {},
+              {},
+              {}};
     }
     return {buffer,
             kernel.map(buffer, {kPanel, space.kvTile, 1},
                        {MapDim::inner(dim), MapDim::whole(0), MapDim::whole(1)}),
-            dim, false, {}, {}, {}};
+            dim,
+            false,
+            {},
+            {},
+            {}};
   }
 
   void copy(const Side &side, Value ring, Value turn, const Request &request, Value kvHead,
@@ -82,13 +90,15 @@ private:
 // Pages
 //===----------------------------------------------------------------------===//
 
-/// Lane i brings rows i x boxRows and on. A page past the length has the number -1: TMA fills
-/// zeros.
+/// What a lane finds where it looks for no page.
+static constexpr int64_t kNoPage = std::numeric_limits<int32_t>::min();
+
+/// Lane i brings rows i x boxRows and on. What is no page has the number -1: TMA fills zeros.
 class PageSource : public KVSource {
 public:
   PageSource(SpaceKernel &kernel, const PipelinedSpace &space)
-      : KVSource(kernel, space), page(space.pageSize),
-        boxRows(space.boxRows()), boxes(space.kvTile / boxRows) {
+      : KVSource(kernel, space), page(space.pageSize), boxRows(space.boxRows()),
+        boxes(space.kvTile / boxRows) {
     tile::PagedOp paged = space.paged;
     keys = side(paged.getKPages(), space.kDim);
     values = side(paged.getVPages(), space.vDim);
@@ -109,12 +119,16 @@ public:
     else
       index = b.add(b.mul(b.widen(request.number), kernel.stride(paged.getTable(), 0)),
                     b.widen(column));
-    Value number = LoadOp::create(b, b.getI32Type(), kernel.pointer(paged.getTable()), index,
-                                  wanted, b.i32(-1));
-    Value outside = b.compare(arith::CmpIPredicate::uge, number, pages);
-    ReportOp::create(b, kernel.errorWord(), request.number, number, pages,
-                     static_cast<int64_t>(host::Reason::PageId), b.both(wanted, outside));
-    return {b.select(outside, b.i32(-1), number)};
+    return {LoadOp::create(b, b.getI32Type(), kernel.pointer(paged.getTable()), index, wanted,
+                           b.i32(kNoPage))};
+  }
+
+  Values settle(const Request &request, ValueRange found) override {
+    Value outside = b.compare(arith::CmpIPredicate::uge, found[0], pages);
+    Value broken = b.both(outside, b.compare(arith::CmpIPredicate::ne, found[0], b.i32(kNoPage)));
+    ReportOp::create(b, kernel.errorWord(), request.number, found[0], pages,
+                     static_cast<int64_t>(host::Reason::PageId), broken);
+    return {b.select(outside, b.i32(-1), found[0])};
   }
 
 private:
@@ -122,8 +136,13 @@ private:
     int64_t panels = panelsOf(dim);
     if (space.orderOf(dim) == Order::Octets) {
       auto step = [&](StringRef of) { return kernel.pageStep(buffer, panels, of); };
-      return {buffer, kernel.pageMap(buffer, panels, boxRows), dim, true, step("head_panel"),
-              step("head_page"), step("page")};
+      return {buffer,
+              kernel.pageMap(buffer, panels, boxRows),
+              dim,
+              true,
+              step("head_panel"),
+              step("head_page"),
+              step("page")};
     }
     if (isWholePanels(dim))
       return {buffer,
@@ -131,20 +150,27 @@ private:
                          {MapDim::inner(kPanel), MapDim::whole(1),
                           MapDim::fixed(panels, kHopper.swizzleBytes), MapDim::whole(2),
                           MapDim::whole(0)}),
-              dim, true, {}, {}, {}};
+              dim,
+              true,
+              {},
+              {},
+              {}};
     return {buffer,
             kernel.map(buffer, {kPanel, boxRows, 1, 1},
                        {MapDim::inner(dim), MapDim::whole(1), MapDim::whole(2), MapDim::whole(0)}),
-            dim, false, {}, {}, {}};
+            dim,
+            false,
+            {},
+            {},
+            {}};
   }
 
   void copy(const Side &side, Value ring, Value turn, const Request &, Value kvHead, Value tile,
             ValueRange found) override {
+    // Bytes may arrive before they are expected: the stage is not full before the expectation.
     b.ifThen(b.equal(lane, b.i32(0)), [&] { ExpectOp::create(b, ring, turn); });
-    SyncWarpOp::create(b);
-    Value slot = page > boxRows
-                     ? b.remainder(b.add(b.mul(tile, space.kvTile), firstRow), page)
-                     : b.i32(0);
+    Value slot =
+        page > boxRows ? b.remainder(b.add(b.mul(tile, space.kvTile), firstRow), page) : b.i32(0);
     b.ifThen(hasBox, [&] {
       if (side.isOctets()) {
         Value at = b.add(b.mul(found[0], side.pageStep), b.mul(kvHead, side.headPage));
@@ -161,7 +187,6 @@ private:
                        b.getUnitAttr());
       }
     });
-    SyncWarpOp::create(b);
   }
 
   int64_t page, boxRows, boxes;

@@ -25,6 +25,8 @@ public:
 
   /// Values that a tile's copies need and that take time to read; one list for K and V.
   virtual Values lookUp(const Request &request, mlir::Value tile) = 0;
+  /// Checks them, once they are needed: a check at once would wait for them.
+  virtual Values settle(const Request &, mlir::ValueRange found) { return Values(found); }
   /// Whether one lane starts all copies, and alone calls what follows; else all lanes do.
   virtual bool usesOneLane() const = 0;
   /// Acquires the turn's stage and starts the copies.

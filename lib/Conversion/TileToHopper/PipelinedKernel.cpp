@@ -18,6 +18,9 @@ using namespace pagefold::hopper;
 /// What barriers, notes and alignment may take beside the tiles.
 static constexpr int64_t kSharedSlack = 4096;
 
+/// Registers of the producer's and the scheduler's threads. Looking up pages takes more.
+static constexpr int64_t kProducerRegisters = 40, kPageProducerRegisters = 56;
+
 /// The output has tiles of its own where there is room: the next tile's queries come meanwhile.
 static bool hasOutputTiles(const PipelinedSpace &space) {
   auto ringBytes = [](RingType ring) { return ring.getStages() * ring.tileBytes(); };
@@ -44,10 +47,13 @@ void pagefold::hopper::emitPipelinedKernel(SpaceKernel &kernel, const PipelinedS
                                            bool sections) {
   HopperBuilder &b = kernel.builder();
   SharedAllocations shared = allocate(b, space);
-  // The producer's registers go to the consumers: exactly what the launch gave to all threads.
-  auto roles = RolesOp::create(b, b.getStrArrayAttr({"producer", "consumer"}),
-                               b.getDenseI64ArrayAttr({1, space.warpgroups}),
-                               b.getDenseI64ArrayAttr({40, 232}), 2);
+  // Producer and consumers share exactly what the launch gave to all threads.
+  int64_t producer = space.paged ? kPageProducerRegisters : kProducerRegisters;
+  int64_t pool =
+      kHopper.launchRegisters((1 + space.warpgroups) * kWarpgroup) * (1 + space.warpgroups);
+  auto roles = RolesOp::create(
+      b, b.getStrArrayAttr({"producer", "consumer"}), b.getDenseI64ArrayAttr({1, space.warpgroups}),
+      b.getDenseI64ArrayAttr({producer, (pool - producer) / space.warpgroups}), 2);
   ReturnOp::create(b);
   auto fill = [&](unsigned role, llvm::function_ref<void(Value, Value)> emit) {
     Block &block = roles.getBodies()[role].emplaceBlock();
@@ -62,5 +68,6 @@ void pagefold::hopper::emitPipelinedKernel(SpaceKernel &kernel, const PipelinedS
     b.ifThen(b.equal(warp, b.i32(0)), [&] { emitProducer(kernel, space, shared); });
     b.ifThen(b.equal(warp, b.i32(1)), [&] { emitScheduler(kernel, space, shared, sections); });
   });
-  fill(1, [&](Value warpgroup, Value) { emitConsumer(kernel, space, shared, warpgroup); });
+  fill(1,
+       [&](Value warpgroup, Value warp) { emitConsumer(kernel, space, shared, warpgroup, warp); });
 }

@@ -59,6 +59,7 @@ PipelinedSpace::PipelinedSpace(tile::SpaceOp space) {
   element = kv.getElementType();
   pageSize = kv.getPageSize();
   packed = false;
+  maxParts = schedule.getSplits();
 
   bounds = deriveTileBounds(maskSets);
   SmallVector<VisitKind> kinds = visitKinds(bounds);

@@ -23,8 +23,8 @@ namespace pagefold::hopper {
 int64_t panelsOf(int64_t dim);
 bool isWholePanels(int64_t dim);
 
-/// The words that travel with a query tile from the scheduler to the producer, and from there to the
-/// consumers.
+/// The words that travel with a query tile from the scheduler to the producer, and from there to
+/// the consumers.
 struct TileNote {
   enum Word : int64_t {
     FirstRow,   ///< of the request, packed rows; -1 ends the consumers
@@ -36,7 +36,10 @@ struct TileNote {
     Keys,       ///< Request::keys, or 0
     NewestTile, ///< the first KV tile that is visited
     FirstRange, ///< begin and end of each range of KV tiles that follow, newest first
-    Words = 16
+    Part = 16,  ///< of the KV tiles, from 0
+    Parts,      ///< of this tile's
+    Slot,       ///< of the tile's first part among the partial states
+    Words = 20
   };
 };
 
@@ -59,7 +62,8 @@ struct PipelinedSpace {
   int64_t qTile, kvTile, kDim, vDim, group, kvHeads;
   int64_t pageSize; ///< 0: dense
   int64_t stages = 2, warpgroups = 2;
-  bool packed; ///< a group's heads are rows of one tile
+  bool packed;      ///< a group's heads are rows of one tile
+  int64_t maxParts; ///< of the KV tiles of a query tile, where tiles are few
   mlir::Type element;
   TileBounds bounds;
   /// The ranges of a visit list as the kernel walks it, newest first: whether each is masked.
@@ -93,6 +97,9 @@ struct PipelinedSpace {
 };
 
 /// Where the allocations of a kernel are.
+/// Parts of all tiles together: no more than multiprocessors, since splitting is for few tiles.
+inline constexpr int64_t kMaxPartials = 132;
+
 struct SharedAllocations {
   mlir::Value tiles; ///< notes of query tiles, from the scheduler to the producer
   mlir::Value query, keys, values;

@@ -117,7 +117,7 @@ ProducerEmitter::Tile ProducerEmitter::readTile(ValueRange note) {
 /// All copies of a query tile; returns the turn after it.
 Value ProducerEmitter::bringTile(const Tile &tile, Value turn, Value queryTurn) {
   const Request &request = tile.request;
-  Values found = source->lookUp(request, tile.newest);
+  Values found = source->settle(request, source->lookUp(request, tile.newest));
   source->bringKeys(shared.keys, turn, request, tile.kvHead, tile.newest, found);
   bringQueries(tile, queryTurn);
 
@@ -131,13 +131,14 @@ Value ProducerEmitter::bringTile(const Tile &tile, Value turn, Value queryTurn) 
     Values carried = state;
     carried.append(source->lookUp(request, first));
     Values last = b.countDown(first, begin, carried, [&](Value n, ValueRange now) {
-      ValueRange valuesFound = now.slice(2, lookUps), keysFound = now.drop_front(2 + lookUps);
+      ValueRange valuesFound = now.slice(2, lookUps);
       Values next = source->lookUp(request, b.add(n, -1));
+      Values keysFound = source->settle(request, now.drop_front(2 + lookUps));
       Value keyTurn = b.add(now[0], 1);
       source->bringKeys(shared.keys, keyTurn, request, tile.kvHead, n, keysFound);
       source->bringValues(shared.values, now[0], request, tile.kvHead, now[1], valuesFound);
       Values results{keyTurn, n};
-      results.append(keysFound.begin(), keysFound.end());
+      results.append(keysFound);
       results.append(next);
       return results;
     });

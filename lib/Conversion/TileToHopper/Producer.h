@@ -13,8 +13,8 @@
 namespace pagefold::hopper {
 
 /// The producer's warp: for each query tile that the scheduler hands over its queries, and the KV
-/// tiles of its visit list from the newest to the oldest, K one tile ahead of V. The note goes on to
-/// the consumers with the queries.
+/// tiles of its visit list from the newest to the oldest, K one tile ahead of V. The note goes on
+/// to the consumers with the queries.
 void emitProducer(SpaceKernel &kernel, const PipelinedSpace &space,
                   const SharedAllocations &shared);
 

@@ -25,8 +25,8 @@ Request Request::of(Value number, ValueRange fields) {
 }
 
 RequestReader::RequestReader(SpaceKernel &kernel, const PipelinedSpace &space)
-    : kernel(kernel), b(kernel.builder()), space(space),
-      size(kernel.extent(space.rows, 0, -1)), lane(b.lane()), cta(b.cta()) {}
+    : kernel(kernel), b(kernel.builder()), space(space), size(kernel.extent(space.rows, 0, -1)),
+      lane(b.lane()), cta(b.cta()) {}
 
 int64_t RequestReader::maxChunks() const {
   return llvm::divideCeil(kernel.workspaceLayout().getBounds().getBatch(), kWarp);

@@ -26,6 +26,7 @@ public:
 private:
   Values noteOf(const QueryTile &tile);
   void noteVisits(const QueryTile &tile, Value firstRow, Values &note);
+  Value takePart(const QueryTile &tile, SmallVectorImpl<VisitRange> &ranges);
   void hand(ValueRange note, Value turn);
 
   SpaceKernel &kernel;
@@ -38,14 +39,42 @@ private:
 
 } // namespace
 
+/// Part p of P takes the tiles numbered [total p / P, total (p + 1) / P) of the list. Returns
+/// whether there are any.
+Value SchedulerEmitter::takePart(const QueryTile &tile, SmallVectorImpl<VisitRange> &ranges) {
+  Value total = b.i32(0), before = b.i32(0);
+  for (const VisitRange &range : ranges)
+    total = b.add(total, b.sub(range.end, range.begin));
+  Value first = b.divide(b.mul(total, tile.part), tile.parts);
+  Value end = b.divide(b.mul(total, b.add(tile.part, 1)), tile.parts);
+  for (VisitRange &range : ranges) {
+    Value size = b.sub(range.end, range.begin), begin = range.begin;
+    auto clip = [&](Value number) {
+      return b.add(begin, b.max(b.min(b.sub(number, before), size), b.i32(0)));
+    };
+    range.begin = clip(first);
+    range.end = clip(end);
+    before = b.add(before, size);
+  }
+  return b.less(first, end);
+}
+
 /// The newest KV tile, which is walked first and by itself, and the ranges of the others, newest
 /// first. Where no KV tile is seen the list is tile 0, which the mask hides.
 void SchedulerEmitter::noteVisits(const QueryTile &tile, Value firstRow, Values &note) {
   Value zero = b.i32(0), newest = zero, oldest;
   Value end = b.min(b.add(firstRow, space.queriesPerTile()), tile.request.qLen);
   MaskValues values(kernel, space, tile.request);
-  SmallVector<VisitRange> ranges = emitVisits(b, b.getLoc(), space.bounds,
-                                              values.context(firstRow, b.add(end, -1)));
+  SmallVector<VisitRange> ranges =
+      emitVisits(b, b.getLoc(), space.bounds, values.context(firstRow, b.add(end, -1)));
+  if (tile.parts) {
+    // A part without tiles has no keys: what it then visits is hidden.
+    Value some = takePart(tile, ranges);
+    note[TileNote::KVLen] = b.select(some, tile.request.kvLen, zero);
+    note[TileNote::Part] = tile.part;
+    note[TileNote::Parts] = tile.parts;
+    note[TileNote::Slot] = tile.slot;
+  }
   for (const VisitRange &range : ranges) {
     Value some = b.less(range.begin, range.end);
     newest = b.select(some, b.add(range.end, -1), newest);

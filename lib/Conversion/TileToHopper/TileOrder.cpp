@@ -24,7 +24,7 @@ Values QueryTile::values() const {
 }
 
 QueryTile QueryTile::of(ValueRange values) {
-  return {Request::of(values[2], values.drop_front(3)), values[0], values[1]};
+  return {Request::of(values[2], values.drop_front(3)), values[0], values[1], {}, {}, {}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -54,9 +54,8 @@ TileOrder::TileOrder(SpaceKernel &kernel, const PipelinedSpace &space, RequestRe
                      bool sections)
     : b(kernel.builder()), space(space), requests(requests), sections(sections),
       counter(kernel.counter()), ctas(b.ctas()) {
-  longestFirst = llvm::any_of(space.bounds.any, [](const KeyInterval &interval) {
-    return !interval.upper.empty();
-  });
+  longestFirst = llvm::any_of(space.bounds.any,
+                              [](const KeyInterval &interval) { return !interval.upper.empty(); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -128,14 +127,15 @@ QueryTile TileOrder::decodeTail(const Chunk &chunk, Value inTail) {
   Value from = b.warpReduce(ReduceKind::Sum, b.select(ended, b.i32(1), zero));
   Value before = b.sub(b.shuffle(upTo, from), b.shuffle(width, from));
   Value head = b.add(b.shuffle(firstHead, from), b.sub(inLevel, before));
-  return {requests.broadcast(chunk.requests, chunk.number, from), head, b.shuffle(block, from)};
+  Request request = requests.broadcast(chunk.requests, chunk.number, from);
+  return {request, head, b.shuffle(block, from), {}, {}, {}};
 }
 
 /// Tile `inRequest` of a request: sections of heads, in a section the last rows first.
 QueryTile TileOrder::place(const Request &request, Value blocks, Value inRequest) {
   if (!sections) {
     Value head = b.divide(inRequest, blocks);
-    return {request, head, b.sub(inRequest, b.mul(head, blocks))};
+    return {request, head, b.sub(inRequest, b.mul(head, blocks)), {}, {}, {}};
   }
   Value heads = b.i32(space.tileHeads()), width = sectionWidth(request.kvLen);
   Value sectionTiles = b.mul(width, blocks);
@@ -145,7 +145,7 @@ QueryTile TileOrder::place(const Request &request, Value blocks, Value inRequest
   Value wide = b.min(width, b.sub(heads, firstHead));
   Value order = b.divide(in, wide);
   Value head = b.add(firstHead, b.sub(in, b.mul(order, wide)));
-  return {request, head, b.sub(b.add(blocks, -1), order)};
+  return {request, head, b.sub(b.add(blocks, -1), order), {}, {}, {}};
 }
 
 QueryTile TileOrder::decodeBody(const Chunk &chunk, Value inChunk) {
@@ -175,10 +175,12 @@ QueryTile TileOrder::decode(const Chunk &chunk, Value number) {
 /// The next number: one lane draws, all lanes get it.
 Value TileOrder::draw() {
   Value first = b.equal(b.lane(), b.i32(0));
-  Value last = b.add(total, -1);
   Values drawn = b.ifThenElse(
       first, b.getI32Type(),
-      [&] { return Values{TicketOp::create(b, b.getI32Type(), counter, last).getResult()}; },
+      [&] {
+        return Values{
+            TicketOp::create(b, b.getI32Type(), counter, Value(), lastTicket).getResult()};
+      },
       [&] { return Values{b.i32(0)}; });
   return b.add(b.shuffle(drawn[0], b.i32(0)), ctas);
 }
@@ -199,8 +201,8 @@ TileOrder::Chunk TileOrder::advance(const Chunk &chunk, Value number) {
   return chunkOf(found);
 }
 
-Values TileOrder::forEachTile(
-    ValueRange init, llvm::function_ref<Values(const QueryTile &, ValueRange)> body) {
+Values TileOrder::forEachTile(ValueRange init,
+                              llvm::function_ref<Values(const QueryTile &, ValueRange)> body) {
   bool one = requests.maxChunks() == 1;
   Value zero = b.i32(0);
   chunks = b.ceilDivide(requests.batchSize(), kWarp);
@@ -217,18 +219,32 @@ Values TileOrder::forEachTile(
           return Values{b.add(v[0], 1), b.add(v[1], chunk.tiles)};
         })[1];
   }
-  // Carried: the caller's values, the tile's number, and the chunk where there are many.
+  Value items = total;
+  if (space.maxParts > 1) {
+    // Few tiles: as many parts of each as fill the grid, at most as many as partial states fit.
+    Value fitting = b.divide(b.min(ctas, b.i32(kMaxPartials)), b.max(total, b.i32(1)));
+    parts = b.max(b.min(fitting, b.i32(space.maxParts)), b.i32(1));
+    items = b.mul(total, parts);
+  }
+  lastTicket = b.add(items, -1);
+  // Carried: the caller's values, the item's number, and the chunk where there are many.
   size_t callers = init.size();
   Values carried(init);
   carried.push_back(b.cta());
   if (!one)
     carried.append(first.values());
   Values last = b.whileLoop(
-      carried, [&](ValueRange v) { return b.less(v[callers], total); },
+      carried, [&](ValueRange v) { return b.less(v[callers], items); },
       [&](ValueRange v) {
-        Value number = v[callers];
+        Value item = v[callers], number = parts ? b.divide(item, parts) : item;
         Chunk chunk = one ? first : advance(chunkOf(v.drop_front(callers + 1)), number);
-        Values results = body(decode(chunk, number), v.take_front(callers));
+        QueryTile tile = decode(chunk, number);
+        if (parts) {
+          tile.parts = parts;
+          tile.slot = b.mul(number, parts);
+          tile.part = b.sub(item, tile.slot);
+        }
+        Values results = body(tile, v.take_front(callers));
         results.push_back(draw());
         if (!one)
           results.append(chunk.values());

@@ -27,8 +27,9 @@ namespace pagefold::hopper {
 /// One query tile, the same values in all lanes.
 struct QueryTile {
   Request request;
-  mlir::Value head;  ///< TileNote::Head
-  mlir::Value block; ///< of the request's rows
+  mlir::Value head;              ///< TileNote::Head
+  mlir::Value block;             ///< of the request's rows
+  mlir::Value part, parts, slot; ///< TileNote::Part and so on; null where tiles are not split
 
   Values values() const;
   static QueryTile of(mlir::ValueRange values);
@@ -73,8 +74,10 @@ private:
   const PipelinedSpace &space;
   RequestReader &requests;
   bool sections;
-  bool longestFirst; ///< tiles differ in length: the mask hides later keys
-  mlir::Value total, counter, ctas, chunks;
+  bool longestFirst;                        ///< tiles differ in length: the mask hides later keys
+  mlir::Value total, counter, ctas, chunks; ///< total: of tiles
+  mlir::Value lastTicket;
+  mlir::Value parts; ///< of each tile; null: tiles are not split
   /// Where the tail starts: its request's lane, head and first tile. Null: there is none.
   mlir::Value tailLane, tailHead, tailStart;
 };

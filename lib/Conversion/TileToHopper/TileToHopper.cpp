@@ -57,8 +57,8 @@ FailureOr<DictionaryAttr> FunctionLowering::lowerSpace(tile::SpaceOp space, Stri
   return entry.getDictionary(function.getContext());
 }
 
-/// Spaces with a pipelined schedule become kernels of rings and roles, all other work kernels of one
-/// thread a worker.
+/// Spaces with a pipelined schedule become kernels of rings and roles, all other work kernels of
+/// one thread a worker.
 LogicalResult FunctionLowering::lower(Operation *op) {
   std::string symbol = (function.getName() + "_k" + Twine(kernels.size())).str();
   auto space = dyn_cast<tile::SpaceOp>(op);

@@ -29,10 +29,20 @@ static int64_t simtSplits(const SpaceShape &shape) {
   return std::clamp<int64_t>(wanted, 1, kMaxSplits);
 }
 
+/// The most parts of a query tile's keys: where fewer than half as many tiles as multiprocessors are
+/// there, the kernel splits them (it decides on the device). A space that may have many times as
+/// many tiles is compiled without: it will hardly ever be that small.
+static int64_t pipelinedParts(const SpaceShape &shape) {
+  constexpr int64_t kQTile = 128, kMaxTiles = 2048, kMinKeys = 512, kMaxParts = 32;
+  if (shape.allRows > kMaxTiles * kQTile)
+    return 1;
+  return std::clamp<int64_t>(shape.kvLen / kMinKeys, 1, kMaxParts);
+}
+
 static constexpr ScheduleRow kTable[] = {
-    {"pipelined", kAnyRows, pipelined<128>, tile::ScheduleKind::Pipelined, 128, 128, nullptr,
+    {"pipelined", kAnyRows, pipelined<128>, tile::ScheduleKind::Pipelined, 128, 128, pipelinedParts,
      "16-bit elements: tiles by TMA into rings, products by two warpgroups"},
-    {"pipelined-wide", kAnyRows, pipelined<256>, tile::ScheduleKind::Pipelined, 128, 64, nullptr,
+    {"pipelined-wide", kAnyRows, pipelined<256>, tile::ScheduleKind::Pipelined, 128, 64, pipelinedParts,
      "as pipelined, with KV tiles of wide rows that fit in shared memory"},
     {"simt", kAnyRows, nullptr, tile::ScheduleKind::Simt, 1, 16, simtSplits,
      "any element and any query region: one thread a row, whose state stays in registers"},

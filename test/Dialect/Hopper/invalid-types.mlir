@@ -50,7 +50,7 @@ func.func private @f(!hopper.ring<2 x 64 x 128, i8>)
 // -----
 
 // ring C5
-// expected-error@+1 {{C5: expects a note of 4, 8 or 16 words, got 5}}
+// expected-error@+1 {{C5: expects a note of a multiple of 4 words up to 32, got 5}}
 func.func private @f(!hopper.ring<2 x 64 x 128, bf16 note 5>)
 
 // -----

@@ -83,6 +83,7 @@ LogicalResult MaskOp::verify() {
     return emitOpError("C2: expects a limit, from or below");
   return verifyAccumulator(*this, getType(), "C1");
 }
+LogicalResult AddFragmentsOp::verify() { return verifyAccumulator(*this, getType(), "C1"); }
 LogicalResult ScaleRowsOp::verify() { return verifyAccumulator(*this, getType(), "C1"); }
 
 LogicalResult LoadFragmentOp::verify() {

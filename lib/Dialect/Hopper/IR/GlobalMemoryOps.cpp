@@ -50,3 +50,20 @@ LogicalResult StoreMatrixOp::verify() {
            << element << ", got " << getPointer().getType();
   return success();
 }
+
+static LogicalResult verifyLanes(Operation *op, Type value, PointerType pointer) {
+  auto fragment = dyn_cast<FragmentType>(value);
+  bool wide = !fragment || fragment.getElementType().isF32();
+  if (wide && pointer.getElementType().isF32())
+    return success();
+  return op->emitOpError("C1: expects a pointer to f32 and values of f32, got ")
+         << pointer << " and " << value;
+}
+
+LogicalResult StoreLanesOp::verify() {
+  return verifyLanes(*this, getValue().getType(), getPointer().getType());
+}
+
+LogicalResult LoadLanesOp::verify() {
+  return verifyLanes(*this, getValue().getType(), getPointer().getType());
+}

@@ -75,8 +75,8 @@ LogicalResult RingType::verify(EmitError emitError, int64_t stages, int64_t rows
   if (stages < 1 || stages > kMaxTiles || !llvm::isPowerOf2_64(stages))
     return emitError() << "C1: expects the number of stages to be a power of two from 1 to "
                        << kMaxTiles << ", got " << stages;
-  if (note != 0 && note != 4 && note != 8 && note != 16)
-    return emitError() << "C5: expects a note of 4, 8 or 16 words, got " << note;
+  if (note < 0 || note > 32 || note % 4)
+    return emitError() << "C5: expects a note of a multiple of 4 words up to 32, got " << note;
   return verifyTile(emitError, rows, columns, elementType);
 }
 

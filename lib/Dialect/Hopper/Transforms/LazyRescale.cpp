@@ -70,8 +70,8 @@ static void makeLazy(FactorMatch match) {
   auto contract = arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::contract);
   Value growth = arith::SubFOp::create(b, match.newMax.getResult(), match.oldMax, contract);
   Value scaled = arith::MulFOp::create(b, growth, match.scale, contract);
-  Value grew = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, scaled,
-                                     constantRows(b, kMaxGrowth));
+  Value grew =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, scaled, constantRows(b, kMaxGrowth));
   auto kept = arith::SelectOp::create(b, grew, match.newMax.getResult(), match.oldMax);
   match.newMax.getResult().replaceUsesWithIf(kept, [&](OpOperand &use) {
     return use.getOwner() != kept && use.getOwner() != growth.getDefiningOp();

@@ -215,9 +215,8 @@ void Overlap::drain(scf::WhileOp loop, Step &step) {
                                     turn, UnitAttr(), scaled);
   Value done = WaitContractsOp::create(b, output.getType(), flight, 0);
   ReleaseOp::create(b, ring, turn, Value());
-  output.replaceUsesWithIf(done, [&](OpOperand &use) {
-    return use.getOwner() != scaled.getDefiningOp();
-  });
+  output.replaceUsesWithIf(
+      done, [&](OpOperand &use) { return use.getOwner() != scaled.getDefiningOp(); });
 }
 
 /// Two warpgroups alternate: each waits for its barrier before its scores, and calls the other once
@@ -260,7 +259,8 @@ void Overlap::run() {
 
 namespace {
 
-struct HopperOverlapProducts : pagefold::hopper::impl::HopperOverlapProductsBase<HopperOverlapProducts> {
+struct HopperOverlapProducts
+    : pagefold::hopper::impl::HopperOverlapProductsBase<HopperOverlapProducts> {
   void runOnOperation() override {
     SmallVector<Fold> folds;
     getOperation()->walk([&](Block *block) {

@@ -56,6 +56,9 @@ struct TileSplitKV : pagefold::tile::impl::TileSplitKVBase<TileSplitKV> {
     getOperation().walk([&](SpaceOp space) {
       if (!space.getSchedule() || space.getSchedule()->getSplits() <= 1)
         return;
+      // Its kernel decides on the device how many parts there are, and merges them itself.
+      if (space.getSchedule()->getKind() == ScheduleKind::Pipelined)
+        return;
       auto options = remarkOf(space, "SplitKV", "tile-split-kv");
       auto finishes = space.getBody().getOps<FinishOp>();
       auto folds = space.getBody().getOps<FoldOp>();

@@ -251,6 +251,22 @@ def Hopper_ScaleRowsOp : Hopper_Op<"scale_rows", [Pure, AllTypesMatch<["fragment
   let hasVerifier = 1;
 }
 
+def Hopper_AddFragmentsOp : Hopper_Op<"add_fragments", [Pure, AllTypesMatch<["lhs", "rhs", "result"]>]> {
+  let summary = "Adds two fragments, element by element";
+  let description = [{
+    ```mlir
+    %r = hopper.add_fragments %a, %b : !hopper.fragment<64 x 128, f32>
+    ```
+
+    Constraints:
+    * C1: the fragments are of f32.
+  }];
+  let arguments = (ins Hopper_FragmentType:$lhs, Hopper_FragmentType:$rhs);
+  let results = (outs Hopper_FragmentType:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs)";
+  let hasVerifier = 1;
+}
+
 def Hopper_ConvertOp : Hopper_Op<"convert", [Pure]> {
   let summary = "Rounds an accumulator to 16 bits: a left operand";
   let description = [{

@@ -57,6 +57,50 @@ def Hopper_StoreOp : Hopper_Op<"store", [
   let hasVerifier = 1;
 }
 
+/// What a warp keeps in global memory as it lies in its registers.
+def Hopper_LaneValues : AnyTypeOf<[Hopper_FragmentType, Hopper_Rows]>;
+
+def Hopper_StoreLanesOp : Hopper_Op<"store_lanes"> {
+  let summary = "Warp: stores its registers of a fragment, or of values of rows, lane beside lane";
+  let description = [{
+    A fragment with r registers a lane takes 32 r elements from `offset` on: register i of lane l lies at
+    128 (i floordiv 4) + 4 l + i mod 4, so that a warp writes whole lines. Values of rows take 64: 2 l and 2 l + 1.
+    `hopper.load_lanes` of the same lanes gets them back; nothing else is to read them.
+
+    ```mlir
+    hopper.store_lanes %o, %states[%offset] : !hopper.fragment<64 x 128, f32>, !hopper.pointer<f32>
+    ```
+
+    Constraints:
+    * C1: the pointer and the fragment are of f32.
+  }];
+  let arguments = (ins Hopper_LaneValues:$value, Hopper_PointerType:$pointer, I32:$offset);
+  let assemblyFormat = "$value `,` $pointer `[` $offset `]` attr-dict `:` type($value) `,` type($pointer)";
+  let hasVerifier = 1;
+}
+
+def Hopper_LoadLanesOp : Hopper_Op<"load_lanes"> {
+  let summary = "Warp: loads what hopper.store_lanes stored";
+  let description = [{
+    Past the L1, for another multiprocessor may have stored it.
+
+    ```mlir
+    %o = hopper.load_lanes %states[%offset] : !hopper.pointer<f32> -> !hopper.fragment<64 x 128, f32>
+    ```
+
+    Constraints: C1 of `hopper.store_lanes`.
+  }];
+  let arguments = (ins Hopper_PointerType:$pointer, I32:$offset);
+  let results = (outs Hopper_LaneValues:$value);
+  let assemblyFormat = "$pointer `[` $offset `]` attr-dict `:` type($pointer) `->` type($value)";
+  let hasVerifier = 1;
+}
+
+def Hopper_FenceGlobalOp : Hopper_Op<"fence_global"> {
+  let summary = "Orders this thread's accesses to global memory before it and after it, for all of the GPU";
+  let assemblyFormat = "attr-dict";
+}
+
 def Hopper_PrefetchMapOp : Hopper_Op<"prefetch_map"> {
   let summary = "One thread: brings a tensor map near, before the first copy asks for it";
   let description = [{

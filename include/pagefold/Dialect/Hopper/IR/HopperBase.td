@@ -104,7 +104,7 @@ def Hopper_RingType : Hopper_Type<"Ring", "ring"> {
     Constraints:
     * C1: the number of stages is a power of two from 1 to 16.
     * C2, C3, C4: as for `!hopper.shared`.
-    * C5: a note has 4, 8 or 16 words.
+    * C5: a note has a multiple of 4 words up to 32.
   }];
   let parameters = (ins "int64_t":$stages, "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType,
                         Hopper_OrderParameter:$order,

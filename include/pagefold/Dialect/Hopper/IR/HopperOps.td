@@ -148,18 +148,19 @@ def Hopper_TicketOp : Hopper_Op<"ticket"> {
   let summary = "Draws the next ticket from a counter in global memory";
   let description = [{
     Returns the counter and adds one; after `last` it starts at 0 again, so that a launch which draws
-    `last` + 1 tickets leaves the counter as it was.
+    `last` + 1 tickets leaves the counter as it was. With an index it is one of several counters.
 
     ```mlir
     %t = hopper.ticket %counter last %last : !hopper.pointer<i32>
+    %u = hopper.ticket %counters[%i] last %last : !hopper.pointer<i32>
     ```
 
     Constraints:
     * C1: the counter is an i32.
   }];
-  let arguments = (ins Hopper_PointerType:$counter, I32:$last);
+  let arguments = (ins Hopper_PointerType:$counter, Optional<I32>:$index, I32:$last);
   let results = (outs I32:$result);
-  let assemblyFormat = "$counter `last` $last attr-dict `:` type($counter)";
+  let assemblyFormat = "$counter (`[` $index^ `]`)? `last` $last attr-dict `:` type($counter)";
   let hasVerifier = 1;
 }
 
