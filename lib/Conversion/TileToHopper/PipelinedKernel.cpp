@@ -36,7 +36,7 @@ static SharedAllocations allocate(HopperBuilder &b, const PipelinedSpace &space)
   SharedAllocations shared;
   if (hasOutputTiles(space))
     shared.output = AllocOp::create(b, space.outputTiles());
-  shared.tiles = AllocRingOp::create(b, space.tileRing(), 1, 1); // read by the producer's warp
+  shared.tiles = AllocRingOp::create(b, space.tileRing(), 2, 1); // read by the producing warps
   shared.query = ring(space.queryRing());
   shared.keys = ring(space.keyRing());
   shared.values = ring(space.valueRing());
@@ -65,8 +65,12 @@ void pagefold::hopper::emitPipelinedKernel(SpaceKernel &kernel, const PipelinedS
     EndOp::create(b);
   };
   fill(0, [&](Value, Value warp) {
-    b.ifThen(b.equal(warp, b.i32(0)), [&] { emitProducer(kernel, space, shared); });
-    b.ifThen(b.equal(warp, b.i32(1)), [&] { emitScheduler(kernel, space, shared, sections); });
+    auto onWarp = [&](int64_t number, llvm::function_ref<void()> emit) {
+      b.ifThen(b.equal(warp, b.i32(number)), emit);
+    };
+    onWarp(0, [&] { emitKeyProducer(kernel, space, shared); });
+    onWarp(1, [&] { emitValueProducer(kernel, space, shared); });
+    onWarp(2, [&] { emitScheduler(kernel, space, shared, sections); });
   });
   fill(1,
        [&](Value warpgroup, Value warp) { emitConsumer(kernel, space, shared, warpgroup, warp); });

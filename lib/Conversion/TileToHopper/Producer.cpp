@@ -1,4 +1,4 @@
-//===- Producer.cpp - the warp that brings tiles to shared memory ---------===//
+//===- Producer.cpp - the warps that bring tiles to shared memory ---------===//
 //
 // Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,11 +15,18 @@ using namespace pagefold::hopper;
 
 namespace {
 
+/// What a producing warp brings: keys, and the queries with them, or values.
+enum class Side { Keys, Values };
+
 class ProducerEmitter {
 public:
-  ProducerEmitter(SpaceKernel &kernel, const PipelinedSpace &space, const SharedAllocations &shared)
-      : kernel(kernel), b(kernel.builder()), space(space), shared(shared),
-        source(KVSource::create(kernel, space)), queryMap(makeQueryMap()) {}
+  ProducerEmitter(SpaceKernel &kernel, const PipelinedSpace &space, const SharedAllocations &shared,
+                  Side side)
+      : kernel(kernel), b(kernel.builder()), space(space), shared(shared), side(side),
+        source(KVSource::create(kernel, space)) {
+    if (side == Side::Keys)
+      queryMap = makeQueryMap();
+  }
   void emit();
 
 private:
@@ -44,6 +51,7 @@ private:
   HopperBuilder &b;
   const PipelinedSpace &space;
   const SharedAllocations &shared;
+  Side side;
   std::unique_ptr<KVSource> source;
   Value queryMap;
 };
@@ -114,39 +122,34 @@ ProducerEmitter::Tile ProducerEmitter::readTile(ValueRange note) {
   return tile;
 }
 
-/// All copies of a query tile; returns the turn after it.
+/// All copies of this warp's side for a query tile, the newest KV tile first; returns the turn
+/// after it.
 Value ProducerEmitter::bringTile(const Tile &tile, Value turn, Value queryTurn) {
-  const Request &request = tile.request;
-  Values found = source->settle(request, source->lookUp(request, tile.newest));
-  source->bringKeys(shared.keys, turn, request, tile.kvHead, tile.newest, found);
-  bringQueries(tile, queryTurn);
-
-  // Carried: the turn and tile whose values come next, and what was found for them.
-  Values state{turn, tile.newest};
-  state.append(found);
-  size_t lookUps = found.size();
+  auto bring = [&](Value turn, Value number, ValueRange found) {
+    Values settled = source->settle(tile.request, found);
+    if (side == Side::Keys)
+      source->bringKeys(shared.keys, turn, tile.request, tile.kvHead, number, settled);
+    else
+      source->bringValues(shared.values, turn, tile.request, tile.kvHead, number, settled);
+  };
+  bring(turn, tile.newest, source->lookUp(tile.request, tile.newest));
+  if (side == Side::Keys)
+    bringQueries(tile, queryTurn);
+  Value next = b.add(turn, 1);
   for (size_t i = 0; i < space.rangeIsMasked.size(); ++i) {
     Value begin = tile.note[TileNote::FirstRange + 2 * i];
     Value first = b.add(tile.note[TileNote::FirstRange + 2 * i + 1], -1);
-    Values carried = state;
-    carried.append(source->lookUp(request, first));
-    Values last = b.countDown(first, begin, carried, [&](Value n, ValueRange now) {
-      ValueRange valuesFound = now.slice(2, lookUps);
-      Values next = source->lookUp(request, b.add(n, -1));
-      Values keysFound = source->settle(request, now.drop_front(2 + lookUps));
-      Value keyTurn = b.add(now[0], 1);
-      source->bringKeys(shared.keys, keyTurn, request, tile.kvHead, n, keysFound);
-      source->bringValues(shared.values, now[0], request, tile.kvHead, now[1], valuesFound);
-      Values results{keyTurn, n};
-      results.append(keysFound);
-      results.append(next);
+    // Carried: the turn, and what was found for its tile.
+    Values carried{next};
+    carried.append(source->lookUp(tile.request, first));
+    next = b.countDown(first, begin, carried, [&](Value number, ValueRange now) {
+      Values results{b.add(now[0], 1)};
+      results.append(source->lookUp(tile.request, b.add(number, -1)));
+      bring(now[0], number, now.drop_front());
       return results;
-    });
-    state.assign(last.begin(), last.begin() + 2 + lookUps);
+    })[0];
   }
-  source->bringValues(shared.values, state[0], request, tile.kvHead, state[1],
-                      ValueRange(state).drop_front(2));
-  return b.add(state[0], 1);
+  return next;
 }
 
 //===----------------------------------------------------------------------===//
@@ -171,6 +174,8 @@ void ProducerEmitter::emitLoop() {
         Value next = bringTile(readTile(now.drop_front(2)), now[0], now[1]);
         return Values{next, b.add(now[1], 1)};
       });
+  if (side != Side::Keys)
+    return;
   onOneLane([&] {
     AcquireOp::create(b, shared.query, turns[1]);
     WriteNoteOp::create(b, shared.query, turns[1], Values(TileNote::Words, b.i32(-1)));
@@ -187,7 +192,12 @@ void ProducerEmitter::emit() {
     emitLoop();
 }
 
-void pagefold::hopper::emitProducer(SpaceKernel &kernel, const PipelinedSpace &space,
-                                    const SharedAllocations &shared) {
-  ProducerEmitter(kernel, space, shared).emit();
+void pagefold::hopper::emitKeyProducer(SpaceKernel &kernel, const PipelinedSpace &space,
+                                       const SharedAllocations &shared) {
+  ProducerEmitter(kernel, space, shared, Side::Keys).emit();
+}
+
+void pagefold::hopper::emitValueProducer(SpaceKernel &kernel, const PipelinedSpace &space,
+                                         const SharedAllocations &shared) {
+  ProducerEmitter(kernel, space, shared, Side::Values).emit();
 }

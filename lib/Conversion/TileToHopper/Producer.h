@@ -1,4 +1,4 @@
-//===- Producer.h - the warp that brings tiles to shared memory -*- C++ -*-===//
+//===- Producer.h - the warps that bring tiles to shared memory -*- C++ -*-===//
 //
 // Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,11 +12,13 @@
 
 namespace pagefold::hopper {
 
-/// The producer's warp: for each query tile that the scheduler hands over its queries, and the KV
-/// tiles of its visit list from the newest to the oldest, K one tile ahead of V. The note goes on
-/// to the consumers with the queries.
-void emitProducer(SpaceKernel &kernel, const PipelinedSpace &space,
-                  const SharedAllocations &shared);
+/// Two warps, so that a wait for a stage of one ring holds no copy into the other back: for each
+/// query tile that the scheduler hands over, the KV tiles of its visit list from the newest to the
+/// oldest. The keys' warp brings the queries too, and their note, which ends the consumers.
+void emitKeyProducer(SpaceKernel &kernel, const PipelinedSpace &space,
+                     const SharedAllocations &shared);
+void emitValueProducer(SpaceKernel &kernel, const PipelinedSpace &space,
+                       const SharedAllocations &shared);
 
 } // namespace pagefold::hopper
 
