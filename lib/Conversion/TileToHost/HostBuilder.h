@@ -59,8 +59,8 @@ public:
               llvm::function_ref<Values(Value, mlir::ValueRange)> body);
   void ifThen(Value condition, llvm::function_ref<void()> body);
   void ifThenElse(Value condition, llvm::function_ref<void()> yes, llvm::function_ref<void()> no);
-  /// `body(offset, lanes)` for the vectors of a row of `extent` elements, a multiple of 8: a loop, or
-  /// the body again and again for at most `unrolledVectors` of them.
+  /// `body(offset, lanes)` for the vectors of a row of `extent` elements, a multiple of 8: a loop,
+  /// or the body again and again for at most `unrolledVectors` of them.
   void forVectors(int64_t extent, llvm::function_ref<void(Value, int64_t)> body);
 
   // Memory.

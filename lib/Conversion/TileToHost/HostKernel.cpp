@@ -47,7 +47,8 @@ Request HostKernel::readRequest(Value batch, Value number) {
 }
 
 llvm::ArrayRef<tile::ScheduleKind> HostKernel::forms() {
-  static constexpr tile::ScheduleKind kForms[] = {tile::ScheduleKind::Outer, tile::ScheduleKind::Dot};
+  static constexpr tile::ScheduleKind kForms[] = {tile::ScheduleKind::Outer,
+                                                  tile::ScheduleKind::Dot};
   return kForms;
 }
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "pagefold/Target/ScheduleTable.h"
 #include "pagefold/Target/Hopper/Chip.h"
 #include "pagefold/Target/Hopper/PipelinedForm.h"
-#include "pagefold/Target/ScheduleTable.h"
 
 using namespace pagefold;
 
