@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KVSource.h"
+#include "GatherSource.h"
 #include "pagefold/Target/Hopper/Chip.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -90,45 +90,21 @@ private:
 // Pages
 //===----------------------------------------------------------------------===//
 
-/// What a lane finds where it looks for no page.
-static constexpr int64_t kNoPage = std::numeric_limits<int32_t>::min();
-
 /// Lane i brings rows i x boxRows and on. What is no page has the number -1: TMA fills zeros.
-class PageSource : public KVSource {
+class PageSource : public PagedSource {
 public:
   PageSource(SpaceKernel &kernel, const PipelinedSpace &space)
-      : KVSource(kernel, space), page(space.pageSize), boxRows(space.boxRows()),
+      : PagedSource(kernel, space), page(space.pageSize), boxRows(space.boxRows()),
         boxes(space.kvTile / boxRows) {
     tile::PagedOp paged = space.paged;
     keys = side(paged.getKPages(), space.kDim);
     values = side(paged.getVPages(), space.vDim);
-    pages = b.min(kernel.extent(paged.getKPages(), 0), kernel.extent(paged.getVPages(), 0));
     firstRow = b.mul(lane, boxRows);
     hasBox = b.less(lane, b.i32(boxes));
   }
 
-  bool usesOneLane() const override { return false; }
-
   Values lookUp(const Request &request, Value tile) override {
-    tile::PagedOp paged = space.paged;
-    Value key = b.add(b.mul(tile, space.kvTile), firstRow);
-    Value wanted = b.both(b.both(b.atLeast(key, b.i32(0)), b.less(key, request.kvLen)), hasBox);
-    Value column = b.divide(key, page), index;
-    if (request.keys)
-      index = b.widen(b.add(request.keys, column));
-    else
-      index = b.add(b.mul(b.widen(request.number), kernel.stride(paged.getTable(), 0)),
-                    b.widen(column));
-    return {LoadOp::create(b, b.getI32Type(), kernel.pointer(paged.getTable()), index, wanted,
-                           b.i32(kNoPage))};
-  }
-
-  Values settle(const Request &request, ValueRange found) override {
-    Value outside = b.compare(arith::CmpIPredicate::uge, found[0], pages);
-    Value broken = b.both(outside, b.compare(arith::CmpIPredicate::ne, found[0], b.i32(kNoPage)));
-    ReportOp::create(b, kernel.errorWord(), request.number, found[0], pages,
-                     static_cast<int64_t>(host::Reason::PageId), broken);
-    return {b.select(outside, b.i32(-1), found[0])};
+    return {findPage(request, b.add(b.mul(tile, space.kvTile), firstRow), hasBox)};
   }
 
 private:
@@ -190,7 +166,7 @@ private:
   }
 
   int64_t page, boxRows, boxes;
-  Value pages, firstRow, hasBox;
+  Value firstRow, hasBox;
 };
 
 } // namespace
@@ -198,5 +174,7 @@ private:
 std::unique_ptr<KVSource> KVSource::create(SpaceKernel &kernel, const PipelinedSpace &space) {
   if (space.dense)
     return std::make_unique<DenseSource>(kernel, space);
-  return std::make_unique<PageSource>(kernel, space);
+  if (space.boxRows())
+    return std::make_unique<PageSource>(kernel, space);
+  return std::make_unique<GatherSource>(kernel, space);
 }

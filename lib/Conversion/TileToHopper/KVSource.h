@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A KV tile comes as one box (dense keys), or as one box for each page and panel, spread over the
-// lanes of the producer's warp. A page's number is read one tile ahead of its use: the table's
-// latency would otherwise stand before every tile.
+// A KV tile comes as one box (dense keys), as one box for each page and panel, spread over the
+// lanes of the producer's warp, or row by row, where pages and boxes do not fit (GatherSource.h). A
+// page's number is read one tile ahead of its use: the table's latency would otherwise stand before
+// every tile.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,0 +1,50 @@
+//===- PagedSource.cpp - finding the pages of a cache ---------------------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PagedSource.h"
+
+using namespace mlir;
+using namespace pagefold;
+using namespace pagefold::hopper;
+
+/// What a lane finds where it looks for no page.
+static constexpr int64_t kNoPage = std::numeric_limits<int32_t>::min();
+
+PagedSource::PagedSource(SpaceKernel &kernel, const PipelinedSpace &space)
+    : KVSource(kernel, space) {
+  tile::PagedOp paged = space.paged;
+  pages = b.min(kernel.extent(paged.getKPages(), 0), kernel.extent(paged.getVPages(), 0));
+}
+
+Value PagedSource::findPage(const Request &request, Value key, Value wanted) {
+  tile::PagedOp paged = space.paged;
+  wanted = b.both(b.both(b.atLeast(key, b.i32(0)), b.less(key, request.kvLen)), wanted);
+  Value column = b.divide(key, space.pageSize), index;
+  if (request.keys)
+    index = b.widen(b.add(request.keys, column));
+  else
+    index =
+        b.add(b.mul(b.widen(request.number), kernel.stride(paged.getTable(), 0)), b.widen(column));
+  return LoadOp::create(b, b.getI32Type(), kernel.pointer(paged.getTable()), index, wanted,
+                        b.i32(kNoPage));
+}
+
+/// One report a lane: of several broken ids the last.
+Values PagedSource::settle(const Request &request, ValueRange found) {
+  Value broken = b.boolean(false), id = found.front();
+  Values settled;
+  for (Value page : found) {
+    Value outside = b.compare(arith::CmpIPredicate::uge, page, pages);
+    Value isBroken = b.both(outside, b.compare(arith::CmpIPredicate::ne, page, b.i32(kNoPage)));
+    id = b.select(isBroken, page, id);
+    broken = b.either(broken, isBroken);
+    settled.push_back(b.select(outside, b.i32(-1), page));
+  }
+  ReportOp::create(b, kernel.errorWord(), request.number, id, pages,
+                   static_cast<int64_t>(host::Reason::PageId), broken);
+  return settled;
+}
