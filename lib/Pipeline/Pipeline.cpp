@@ -76,11 +76,14 @@ static void buildHost(OpPassManager &manager, const CompileOptions &options) {
   manager.addPass(createCSEPass());
 }
 
-static void buildHopper(OpPassManager &manager, const CompileOptions &) {
-  manager.addPass(createTileToHopper());
-  manager.addPass(
-      hopper::createHopperOverlapProducts()); // of kernels as tile-to-hopper writes them
-  manager.addPass(hopper::createHopperLazyRescale());
+static void buildHopper(OpPassManager &manager, const CompileOptions &options) {
+  TileToHopperOptions kernels;
+  kernels.sections = options.sections;
+  manager.addPass(createTileToHopper(kernels));
+  if (options.overlapProducts) // of kernels as tile-to-hopper writes them
+    manager.addPass(hopper::createHopperOverlapProducts());
+  if (options.lazyRescale)
+    manager.addPass(hopper::createHopperLazyRescale());
 }
 
 static void buildKernels(OpPassManager &manager, const CompileOptions &options) {
