@@ -7,6 +7,7 @@
 
 #include "pagefold/Pipeline/Pipeline.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -63,27 +64,39 @@ static void buildTile(OpPassManager &manager, const CompileOptions &options) {
   schedule.kvTile = options.kvTile;
   schedule.splits = options.splits;
   schedule.form = options.form;
+  schedule.target = options.target;
   manager.addPass(tile::createTileSelectSchedule(schedule));
   manager.addPass(tile::createTileVisitLists()); // after the fold exists
   manager.addPass(tile::createTileSplitKV());    // after the schedule says how many
 }
 
 static void buildHost(OpPassManager &manager, const CompileOptions &options) {
-  TileToHostOptions host;
-  host.counters = options.counters;
-  manager.addPass(createTileToHost(host));
+  if (options.form == "simt") { // the GPU's kernels, whose threads are played
+    TileToSimtOptions simt;
+    simt.counters = options.counters;
+    manager.addPass(createTileToSimt(simt));
+    manager.addPass(createSimtOnHost());
+  } else {
+    TileToHostOptions host;
+    host.counters = options.counters;
+    manager.addPass(createTileToHost(host));
+  }
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 }
 
 static void buildHopper(OpPassManager &manager, const CompileOptions &options) {
-  TileToHopperOptions kernels;
-  kernels.sections = options.sections;
-  manager.addPass(createTileToHopper(kernels));
+  TileToHopperOptions lowering;
+  lowering.sections = options.sections;
+  lowering.counters = options.counters;
+  manager.addPass(createTileToHopper(lowering));
   if (options.overlapProducts) // of kernels as tile-to-hopper writes them
     manager.addPass(hopper::createHopperOverlapProducts());
   if (options.lazyRescale)
     manager.addPass(hopper::createHopperLazyRescale());
+  OpPassManager &simt = manager.nest<gpu::GPUModuleOp>().nest<func::FuncOp>();
+  simt.addPass(createCanonicalizerPass());
+  simt.addPass(createCSEPass());
 }
 
 static void buildKernels(OpPassManager &manager, const CompileOptions &options) {

@@ -90,10 +90,21 @@ static runtime::ParameterPlan::Kind convertKind(StringRef kind) {
       .Case("workspace", Kind::Workspace)
       .Case("error_word", Kind::ErrorWord)
       .Case("constant", Kind::Constant)
+      .Case("page_map", Kind::PageMap)
+      .Case("page_step", Kind::PageStep)
       .Default(Kind::Frame);
 }
 
+static runtime::ParameterPlan::Step convertStep(StringRef step) {
+  using Step = runtime::ParameterPlan::Step;
+  return llvm::StringSwitch<Step>(step)
+      .Case("head_panel", Step::HeadPanel)
+      .Case("page", Step::Page)
+      .Default(Step::HeadPage);
+}
+
 static FailureOr<runtime::ParameterPlan> convertParameter(tile::PlanOp op, DictionaryAttr entry) {
+  using Kind = runtime::ParameterPlan::Kind;
   runtime::ParameterPlan parameter;
   parameter.kind = convertKind(text(entry, "kind"));
   parameter.arg = optionalNumber(entry, "arg").value_or(0);
@@ -101,12 +112,18 @@ static FailureOr<runtime::ParameterPlan> convertParameter(tile::PlanOp op, Dicti
   parameter.add = optionalNumber(entry, "add").value_or(0);
   parameter.offset = optionalNumber(entry, "offset").value_or(0);
   parameter.bits = optionalNumber(entry, "bits").value_or(0);
-  if (parameter.kind != runtime::ParameterPlan::Kind::Map)
+  parameter.panels = optionalNumber(entry, "panels").value_or(0);
+  parameter.boxRows = optionalNumber(entry, "box_rows").value_or(0);
+  if (parameter.kind == Kind::PageStep)
+    parameter.of = convertStep(text(entry, "of"));
+  if (parameter.kind != Kind::Map && parameter.kind != Kind::PageMap)
     return parameter;
   FailureOr<runtime::DType> element = convertDType(op, text(entry, "element"), "a tensor map");
   if (failed(element))
     return failure();
   parameter.element = *element;
+  if (parameter.kind == Kind::PageMap)
+    return parameter;
   parameter.workspace = optionalNumber(entry, "workspace");
   for (auto extent : entry.getAs<ArrayAttr>("box").getAsRange<IntegerAttr>())
     parameter.box.push_back(extent.getInt());

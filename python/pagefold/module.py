@@ -25,6 +25,7 @@ def compile(
     *,
     target: str = "host",
     code: str = "ptx",
+    form: str | None = None,
     q_tile: int | None = None,
     kv_tile: int | None = None,
     splits: int | None = None,
@@ -38,11 +39,13 @@ def compile(
     """Compiles a graph, or the text of one.
 
     target is "host" or "cuda" (Hopper; code="cubin" assembles with CUDA's ptxas, where "ptx" leaves that to the
-    driver). q_tile, kv_tile, splits override the schedule that the compiler would choose. online_softmax=False keeps
-    the scores in memory (the baseline), fuse=False leaves each op a kernel of its own; overlap_products, lazy_rescale and
-    sections=False leave out what makes target cuda fast, to see what it is worth. counters=True counts the tiles that a call visits.
+    driver). form, q_tile, kv_tile, splits override the schedule that the compiler would choose: form is "outer" or
+    "dot" on the host, "pipelined" on cuda, and "simt" on both, where the host plays the GPU's threads.
+    online_softmax=False keeps the scores in memory (the baseline), fuse=False leaves each op a kernel of its own;
+    overlap_products, lazy_rescale and sections=False leave out what makes cuda fast, to see what it is worth.
+    counters=True counts the tiles that a call visits.
     """
-    schedule = {"q_tile": q_tile, "kv_tile": kv_tile, "splits": splits}
+    schedule = {"form": form, "q_tile": q_tile, "kv_tile": kv_tile, "splits": splits}
     options = {
         "target": target,
         "code": code,

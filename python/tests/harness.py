@@ -58,6 +58,7 @@ class Config:
     splits: int | None = None
     online_softmax: bool = True
     fuse: bool = True
+    form: str | None = None
 
     @property
     def dim_of_values(self) -> int:
@@ -112,7 +113,10 @@ class Config:
 
     @functools.cache
     def compiled(self) -> pf.Module:
-        options = {name: getattr(self, name) for name in ("kv_tile", "splits", "online_softmax", "fuse")}
+        names = ("kv_tile", "splits", "form", "online_softmax", "fuse")
+        options = {name: getattr(self, name) for name in names}
+        if self.form == "simt" and self.kv_tile:
+            options["kv_tile"] = min(self.kv_tile, 64)  # more is not in the form's range
         return pf.compile(self.graph(), **options)
 
 

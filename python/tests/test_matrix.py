@@ -60,6 +60,7 @@ def random_config(rng) -> Config:
         kv_tile=pick(None, None, 16, 64, 256),
         splits=pick(None, None, 1, 3, 8),
         online_softmax=bool(rng.random() < 0.85),
+        form=pick(None, None, "simt"),
     )
 
 

@@ -242,9 +242,10 @@ def test_A44_table_entries_past_the_length_have_no_effect(spare):
     run_and_check(config, batch, cache=paged(batch, config, seeded("p"), spare=spare))
 
 
+@pytest.mark.parametrize("form", [None, "simt"])
 @pytest.mark.parametrize("bad", [-1, "pages", 2**31 - 1])
-def test_A44_a_bad_page_id_is_an_error_of_its_request_alone(bad):
-    config = Config()
+def test_A44_a_bad_page_id_is_an_error_of_its_request_alone(bad, form):
+    config = Config(form=form)
     batch = random_batch(seeded("A44b"), config, [1, 1, 1], [40, 40, 40])
     cache = paged(batch, config, seeded("p"))
     clean, clean_lse = run(config, batch, cache=cache)

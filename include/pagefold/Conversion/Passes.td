@@ -131,6 +131,25 @@ def TileToSimt : Pass<"tile-to-simt", "::mlir::ModuleOp"> {
                            "::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
+def SimtOnHost : Pass<"simt-on-host", "::mlir::ModuleOp"> {
+  let summary = "Makes simt kernels host kernels whose workers play the threads";
+  let description = [{
+    **Requires** what `tile-to-simt` leaves.
+
+    **Ensures** that each kernel is a host kernel over (arguments..., workspace, scratch, ticket), and that the plan says so.
+
+    **Idea.** Threads of a simt kernel share nothing, so that a worker can play one after the other; which is next, it
+    draws by ticket. So the kernels of the GPU, their checks and their items are executed by the tests of a
+    machine without one (`form=simt` on target host).
+
+    **Example.** `test/Conversion/TileToSimt/on-host.mlir`.
+
+    **Does not** make anything fast.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::func::FuncDialect"];
+}
+
 def HopperToNVVM : Pass<"hopper-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "From roles, rings and fragments to instructions (level 3 to level 4)";
   let description = [{

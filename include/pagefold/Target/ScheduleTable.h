@@ -44,8 +44,8 @@ struct ScheduleRow {
 
 struct ScheduleTable {
   llvm::StringLiteral target;
-  llvm::StringLiteral forms;          ///< in words, for errors
-  llvm::ArrayRef<ScheduleRow> rows;   ///< most special first; the last takes everything
+  llvm::StringLiteral forms;        ///< in words, for errors
+  llvm::ArrayRef<ScheduleRow> rows; ///< most special first; one takes everything
   int64_t maxHeadDim;
 };
 

@@ -15,9 +15,6 @@ using namespace pagefold::hopper;
 
 static constexpr int64_t kPanel = 64; // 16-bit elements
 
-int64_t pagefold::hopper::panelsOf(int64_t dim) { return llvm::divideCeil(dim, kPanel); }
-bool pagefold::hopper::isWholePanels(int64_t dim) { return dim % kPanel == 0; }
-
 KVSource::KVSource(SpaceKernel &kernel, const PipelinedSpace &space)
     : kernel(kernel), b(kernel.builder()), space(space), lane(b.lane()) {}
 
@@ -58,12 +55,12 @@ private:
               kernel.map(buffer, {kPanel, space.kvTile, panels, 1},
                          {MapDim::inner(kPanel), MapDim::whole(0),
                           MapDim::fixed(panels, panelBytes), MapDim::whole(1)}),
-              dim, true};
+              dim, true, {}, {}, {}};
     }
     return {buffer,
             kernel.map(buffer, {kPanel, space.kvTile, 1},
                        {MapDim::inner(dim), MapDim::whole(0), MapDim::whole(1)}),
-            dim, false};
+            dim, false, {}, {}, {}};
   }
 
   void copy(const Side &side, Value ring, Value turn, const Request &request, Value kvHead,
@@ -123,17 +120,22 @@ public:
 private:
   Side side(Value buffer, int64_t dim) {
     int64_t panels = panelsOf(dim);
+    if (space.orderOf(dim) == Order::Octets) {
+      auto step = [&](StringRef of) { return kernel.pageStep(buffer, panels, of); };
+      return {buffer, kernel.pageMap(buffer, panels, boxRows), dim, true, step("head_panel"),
+              step("head_page"), step("page")};
+    }
     if (isWholePanels(dim))
       return {buffer,
               kernel.map(buffer, {kPanel, boxRows, 1, 1, 1},
                          {MapDim::inner(kPanel), MapDim::whole(1),
                           MapDim::fixed(panels, kHopper.swizzleBytes), MapDim::whole(2),
                           MapDim::whole(0)}),
-              dim, true};
+              dim, true, {}, {}, {}};
     return {buffer,
             kernel.map(buffer, {kPanel, boxRows, 1, 1},
                        {MapDim::inner(dim), MapDim::whole(1), MapDim::whole(2), MapDim::whole(0)}),
-            dim, false};
+            dim, false, {}, {}, {}};
   }
 
   void copy(const Side &side, Value ring, Value turn, const Request &, Value kvHead, Value tile,
@@ -144,6 +146,14 @@ private:
                      ? b.remainder(b.add(b.mul(tile, space.kvTile), firstRow), page)
                      : b.i32(0);
     b.ifThen(hasBox, [&] {
+      if (side.isOctets()) {
+        Value at = b.add(b.mul(found[0], side.pageStep), b.mul(kvHead, side.headPage));
+        FillOp::create(b, ring, turn, IntegerAttr(), firstRow, side.map,
+                       ValueRange{b.i32(0), b.i32(0), b.mul(kvHead, side.headPanel),
+                                  b.divide(slot, kHopper.octetRows), at},
+                       b.getUnitAttr());
+        return;
+      }
       for (int64_t panel = 0; panel < panelsOf(side.dim); ++panel) {
         Values at = side.panelsInMap ? Values{b.i32(0), slot, b.i32(panel), kvHead, found[0]}
                                      : Values{b.i32(panel * kPanel), slot, kvHead, found[0]};

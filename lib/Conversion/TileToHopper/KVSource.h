@@ -39,6 +39,9 @@ protected:
     mlir::Value buffer, map;
     int64_t dim;
     bool panelsInMap; ///< the map has a dimension of panels: the head dimension is whole panels
+    /// Of octets of short pages: what a head adds to the panel and to the page, and what a page is.
+    mlir::Value headPanel, headPage, pageStep;
+    bool isOctets() const { return bool(pageStep); }
   };
   KVSource(SpaceKernel &kernel, const PipelinedSpace &space);
   virtual void copy(const Side &side, mlir::Value ring, mlir::Value turn, const Request &request,
@@ -50,10 +53,6 @@ protected:
   mlir::Value lane;
   Side keys, values;
 };
-
-/// Panels of a head dimension, and whether it is whole panels.
-int64_t panelsOf(int64_t dim);
-bool isWholePanels(int64_t dim);
 
 } // namespace pagefold::hopper
 

@@ -8,6 +8,7 @@
 #include "PipelinedKernel.h"
 #include "Consumer.h"
 #include "Producer.h"
+#include "Scheduler.h"
 #include "pagefold/Target/Hopper/Chip.h"
 
 using namespace mlir;
@@ -15,7 +16,7 @@ using namespace pagefold;
 using namespace pagefold::hopper;
 
 /// What barriers, notes and alignment may take beside the tiles.
-static constexpr int64_t kSharedSlack = 2048;
+static constexpr int64_t kSharedSlack = 4096;
 
 /// The output has tiles of its own where there is room: the next tile's queries come meanwhile.
 static bool hasOutputTiles(const PipelinedSpace &space) {
@@ -32,6 +33,7 @@ static SharedAllocations allocate(HopperBuilder &b, const PipelinedSpace &space)
   SharedAllocations shared;
   if (hasOutputTiles(space))
     shared.output = AllocOp::create(b, space.outputTiles());
+  shared.tiles = AllocRingOp::create(b, space.tileRing(), 1, 1); // read by the producer's warp
   shared.query = ring(space.queryRing());
   shared.keys = ring(space.keyRing());
   shared.values = ring(space.valueRing());
@@ -45,7 +47,7 @@ void pagefold::hopper::emitPipelinedKernel(SpaceKernel &kernel, const PipelinedS
   // The producer's registers go to the consumers: exactly what the launch gave to all threads.
   auto roles = RolesOp::create(b, b.getStrArrayAttr({"producer", "consumer"}),
                                b.getDenseI64ArrayAttr({1, space.warpgroups}),
-                               b.getDenseI64ArrayAttr({56, 224}), 2);
+                               b.getDenseI64ArrayAttr({40, 232}), 2);
   ReturnOp::create(b);
   auto fill = [&](unsigned role, llvm::function_ref<void(Value, Value)> emit) {
     Block &block = roles.getBodies()[role].emplaceBlock();
@@ -56,6 +58,9 @@ void pagefold::hopper::emitPipelinedKernel(SpaceKernel &kernel, const PipelinedS
     emit(warpgroup, warp);
     EndOp::create(b);
   };
-  fill(0, [&](Value, Value warp) { emitProducer(kernel, space, shared, sections, warp); });
+  fill(0, [&](Value, Value warp) {
+    b.ifThen(b.equal(warp, b.i32(0)), [&] { emitProducer(kernel, space, shared); });
+    b.ifThen(b.equal(warp, b.i32(1)), [&] { emitScheduler(kernel, space, shared, sections); });
+  });
   fill(1, [&](Value warpgroup, Value) { emitConsumer(kernel, space, shared, warpgroup); });
 }

@@ -19,7 +19,12 @@
 
 namespace pagefold::hopper {
 
-/// The words that travel with a query tile from the producer to the consumers.
+/// Panels of a head dimension, and whether it is whole panels.
+int64_t panelsOf(int64_t dim);
+bool isWholePanels(int64_t dim);
+
+/// The words that travel with a query tile from the scheduler to the producer, and from there to the
+/// consumers.
 struct TileNote {
   enum Word : int64_t {
     FirstRow,   ///< of the request, packed rows; -1 ends the consumers
@@ -28,8 +33,8 @@ struct TileNote {
     FirstToken, ///< of the request
     QLen,       ///<
     KVLen,      ///<
+    Keys,       ///< Request::keys, or 0
     NewestTile, ///< the first KV tile that is visited
-    Split,      ///< number of the part of the KV dimension
     FirstRange, ///< begin and end of each range of KV tiles that follow, newest first
     Words = 16
   };
@@ -73,8 +78,12 @@ struct PipelinedSpace {
   bool queryInRegisters() const { return kDim <= 128; }
   /// Rows of K and V that one TMA box brings; 0: they are gathered.
   int64_t boxRows() const;
+  /// How rows of head dimension `dim` lie in shared memory: short pages bring whole octets of rows,
+  /// since a box for each of their panels would be too many boxes.
+  Order orderOf(int64_t dim) const;
 
   // Types of level 3.
+  RingType tileRing() const;
   RingType queryRing() const;
   RingType keyRing() const;
   RingType valueRing() const;
@@ -85,7 +94,9 @@ struct PipelinedSpace {
 
 /// Where the allocations of a kernel are.
 struct SharedAllocations {
-  mlir::Value query, keys, values, output; ///< output: null where there is no room for it
+  mlir::Value tiles; ///< notes of query tiles, from the scheduler to the producer
+  mlir::Value query, keys, values;
+  mlir::Value output; ///< null where there is no room for it
 };
 
 } // namespace pagefold::hopper

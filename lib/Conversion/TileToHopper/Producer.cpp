@@ -7,8 +7,6 @@
 
 #include "Producer.h"
 #include "KVSource.h"
-#include "MaskOnRows.h"
-#include "TileOrder.h"
 #include "pagefold/Target/Hopper/Chip.h"
 
 using namespace mlir;
@@ -19,43 +17,33 @@ namespace {
 
 class ProducerEmitter {
 public:
-  ProducerEmitter(SpaceKernel &kernel, const PipelinedSpace &space,
-                  const SharedAllocations &shared, bool sections)
+  ProducerEmitter(SpaceKernel &kernel, const PipelinedSpace &space, const SharedAllocations &shared)
       : kernel(kernel), b(kernel.builder()), space(space), shared(shared),
-        requests(kernel, space), order(kernel, space, requests, sections),
         source(KVSource::create(kernel, space)), queryMap(makeQueryMap()) {}
   void emit();
 
 private:
-  /// The KV tiles of one query tile: the newest, then the ranges of the others, newest first.
-  struct Visits {
-    Value newest;
-    SmallVector<std::pair<Value, Value>> ranges; ///< begin, end
+  /// A query tile as the scheduler's note has it.
+  struct Tile {
+    Request request;
+    Value firstRow, head, kvHead, newest;
+    ValueRange note;
   };
 
   Value makeQueryMap();
-  Visits visitsOf(const QueryTile &tile, Value firstRow);
-  void bringQueries(const QueryTile &tile, Value firstRow, const Visits &visits, Value turn);
-  Values bringFirst(const QueryTile &tile, const Visits &visits, Value turn, Value queryTurn);
-  Value bringOthers(const QueryTile &tile, const Visits &visits, Value turn, ValueRange found);
-  Values bringTile(const QueryTile &tile, Value turn, Value queryTurn,
-                   llvm::function_ref<void()> findNext);
-  Value firstRowOf(const QueryTile &tile) { return b.mul(tile.block, space.queriesPerTile()); }
-  Value kvHeadOf(const QueryTile &tile) {
-    return space.packed ? tile.head : b.divide(tile.head, space.group);
-  }
-  Value isFirstLane() { return b.equal(b.lane(), b.i32(0)); }
+  Tile readTile(ValueRange note);
+  void bringQueries(const Tile &tile, Value turn);
+  Value bringTile(const Tile &tile, Value turn, Value queryTurn);
+  void emitLoop();
   /// On one lane, where not one alone is at work anyway.
   void onOneLane(llvm::function_ref<void()> body) {
-    source->usesOneLane() ? body() : b.ifThen(isFirstLane(), body);
+    source->usesOneLane() ? body() : b.ifThen(b.equal(b.lane(), b.i32(0)), body);
   }
 
   SpaceKernel &kernel;
   HopperBuilder &b;
   const PipelinedSpace &space;
   const SharedAllocations &shared;
-  RequestReader requests;
-  TileOrder order;
   std::unique_ptr<KVSource> source;
   Value queryMap;
 };
@@ -86,28 +74,15 @@ Value ProducerEmitter::makeQueryMap() {
   return kernel.map(space.query, box, dims);
 }
 
-void ProducerEmitter::bringQueries(const QueryTile &tile, Value firstRow, const Visits &visits,
-                                   Value turn) {
+void ProducerEmitter::bringQueries(const Tile &tile, Value turn) {
   AcquireOp::create(b, shared.query, turn);
-  Values note(TileNote::Words, b.i32(0));
-  note[TileNote::FirstRow] = firstRow;
-  note[TileNote::Head] = tile.head;
-  note[TileNote::Request] = tile.request.number;
-  note[TileNote::FirstToken] = tile.request.firstToken;
-  note[TileNote::QLen] = tile.request.qLen;
-  note[TileNote::KVLen] = tile.request.kvLen;
-  note[TileNote::NewestTile] = visits.newest;
-  for (auto [i, range] : llvm::enumerate(visits.ranges)) {
-    note[TileNote::FirstRange + 2 * i] = range.first;
-    note[TileNote::FirstRange + 2 * i + 1] = range.second;
-  }
-  Value token = b.add(tile.request.firstToken, firstRow), zero = b.i32(0);
+  Value token = b.add(tile.request.firstToken, tile.firstRow), zero = b.i32(0);
   Value head = space.packed ? b.mul(tile.head, space.group) : tile.head;
   auto at = [&](Value column) {
     return space.packed ? Values{column, head, token} : Values{column, token, head};
   };
   onOneLane([&] {
-    WriteNoteOp::create(b, shared.query, turn, note);
+    WriteNoteOp::create(b, shared.query, turn, tile.note);
     ExpectOp::create(b, shared.query, turn);
     if (isWholePanels(space.kDim)) {
       Values place = at(zero);
@@ -122,67 +97,45 @@ void ProducerEmitter::bringQueries(const QueryTile &tile, Value firstRow, const 
 }
 
 //===----------------------------------------------------------------------===//
-// Visits
-//===----------------------------------------------------------------------===//
-
-ProducerEmitter::Visits ProducerEmitter::visitsOf(const QueryTile &tile, Value firstRow) {
-  Value qlo = firstRow, zero = b.i32(0);
-  Value qhi = b.add(b.min(b.add(qlo, space.queriesPerTile()), tile.request.qLen), -1);
-  MaskValues values(kernel, space, tile.request);
-  SmallVector<VisitRange> ranges =
-      emitVisits(b, b.getLoc(), space.bounds, values.context(qlo, qhi));
-  Visits visits{zero, {}};
-  Value oldest;
-  for (const VisitRange &range : ranges) {
-    Value some = b.less(range.begin, range.end);
-    visits.newest = b.select(some, b.add(range.end, -1), visits.newest);
-    if (!space.hull)
-      continue;
-    Value begin = b.select(some, range.begin, b.i32(std::numeric_limits<int32_t>::max()));
-    oldest = oldest ? b.min(oldest, begin) : begin;
-  }
-  if (space.hull) {
-    visits.ranges.push_back({oldest, visits.newest});
-    return visits;
-  }
-  // The newest tile is walked first, by itself.
-  for (const VisitRange &range : llvm::reverse(ranges))
-    visits.ranges.push_back({range.begin, b.min(range.end, visits.newest)});
-  return visits;
-}
-
-//===----------------------------------------------------------------------===//
 // A tile of queries
 //===----------------------------------------------------------------------===//
 
-/// The newest keys and the queries; returns what was found for the newest tile.
-Values ProducerEmitter::bringFirst(const QueryTile &tile, const Visits &visits, Value turn,
-                                   Value queryTurn) {
-  Values found = source->lookUp(tile.request, visits.newest);
-  source->bringKeys(shared.keys, turn, tile.request, kvHeadOf(tile), visits.newest, found);
-  bringQueries(tile, firstRowOf(tile), visits, queryTurn);
-  return found;
+ProducerEmitter::Tile ProducerEmitter::readTile(ValueRange note) {
+  Tile tile;
+  tile.request = {note[TileNote::Request], note[TileNote::FirstToken], note[TileNote::QLen],
+                  note[TileNote::KVLen], Value()};
+  if (space.dense || tile::PagedOp(space.paged).getStarts())
+    tile.request.keys = note[TileNote::Keys];
+  tile.firstRow = note[TileNote::FirstRow];
+  tile.head = note[TileNote::Head];
+  tile.kvHead = space.packed ? tile.head : b.divide(tile.head, space.group);
+  tile.newest = note[TileNote::NewestTile];
+  tile.note = note;
+  return tile;
 }
 
-/// All other copies of a query tile; returns the turn after it.
-Value ProducerEmitter::bringOthers(const QueryTile &tile, const Visits &visits, Value turn,
-                                   ValueRange foundFirst) {
+/// All copies of a query tile; returns the turn after it.
+Value ProducerEmitter::bringTile(const Tile &tile, Value turn, Value queryTurn) {
   const Request &request = tile.request;
-  Value kvHead = kvHeadOf(tile);
+  Values found = source->lookUp(request, tile.newest);
+  source->bringKeys(shared.keys, turn, request, tile.kvHead, tile.newest, found);
+  bringQueries(tile, queryTurn);
+
   // Carried: the turn and tile whose values come next, and what was found for them.
-  Values state{turn, visits.newest};
-  state.append(foundFirst.begin(), foundFirst.end());
-  size_t lookUps = foundFirst.size();
-  for (auto [begin, end] : visits.ranges) {
-    Value first = b.add(end, -1);
+  Values state{turn, tile.newest};
+  state.append(found);
+  size_t lookUps = found.size();
+  for (size_t i = 0; i < space.rangeIsMasked.size(); ++i) {
+    Value begin = tile.note[TileNote::FirstRange + 2 * i];
+    Value first = b.add(tile.note[TileNote::FirstRange + 2 * i + 1], -1);
     Values carried = state;
     carried.append(source->lookUp(request, first));
     Values last = b.countDown(first, begin, carried, [&](Value n, ValueRange now) {
       ValueRange valuesFound = now.slice(2, lookUps), keysFound = now.drop_front(2 + lookUps);
       Values next = source->lookUp(request, b.add(n, -1));
       Value keyTurn = b.add(now[0], 1);
-      source->bringKeys(shared.keys, keyTurn, request, kvHead, n, keysFound);
-      source->bringValues(shared.values, now[0], request, kvHead, now[1], valuesFound);
+      source->bringKeys(shared.keys, keyTurn, request, tile.kvHead, n, keysFound);
+      source->bringValues(shared.values, now[0], request, tile.kvHead, now[1], valuesFound);
       Values results{keyTurn, n};
       results.append(keysFound.begin(), keysFound.end());
       results.append(next);
@@ -190,50 +143,50 @@ Value ProducerEmitter::bringOthers(const QueryTile &tile, const Visits &visits, 
     });
     state.assign(last.begin(), last.begin() + 2 + lookUps);
   }
-  source->bringValues(shared.values, state[0], request, kvHead, state[1],
+  source->bringValues(shared.values, state[0], request, tile.kvHead, state[1],
                       ValueRange(state).drop_front(2));
   return b.add(state[0], 1);
 }
 
-/// Where one lane is enough it does all in one branch, so that none stands between a stage's
-/// release and the copy into it.
-Values ProducerEmitter::bringTile(const QueryTile &tile, Value turn, Value queryTurn,
-                                  llvm::function_ref<void()> findNext) {
-  Visits visits = visitsOf(tile, firstRowOf(tile));
-  Value next, zero = b.i32(0);
-  if (source->usesOneLane()) {
-    b.ifThen(isFirstLane(), [&] { bringFirst(tile, visits, turn, queryTurn); });
-    findNext();
-    Values ofFirst = b.ifThenElse(
-        isFirstLane(), b.getI32Type(), [&] { return Values{bringOthers(tile, visits, turn, {})}; },
-        [&] { return Values{zero}; });
-    next = b.shuffle(ofFirst[0], zero);
-  } else {
-    Values found = bringFirst(tile, visits, turn, queryTurn);
-    findNext();
-    next = bringOthers(tile, visits, turn, found);
-  }
-  return {next, b.add(queryTurn, 1)};
+//===----------------------------------------------------------------------===//
+// All tiles
+//===----------------------------------------------------------------------===//
+
+void ProducerEmitter::emitLoop() {
+  Value zero = b.i32(0);
+  Values turns = b.whileLoopWithHead(
+      {zero, zero},
+      [&](ValueRange now) {
+        WaitOp::create(b, shared.tiles, now[1]);
+        SmallVector<Type> types(TileNote::Words, b.getI32Type());
+        auto note = ReadNoteOp::create(b, types, shared.tiles, now[1]);
+        Values words(note.getResults());
+        return std::pair(b.atLeast(words[TileNote::FirstRow], zero), words);
+      },
+      [&](ValueRange now) {
+        if (!source->usesOneLane())
+          SyncWarpOp::create(b); // all lanes have read the note
+        ReleaseOp::create(b, shared.tiles, now[1], Value());
+        Value next = bringTile(readTile(now.drop_front(2)), now[0], now[1]);
+        return Values{next, b.add(now[1], 1)};
+      });
+  onOneLane([&] {
+    AcquireOp::create(b, shared.query, turns[1]);
+    WriteNoteOp::create(b, shared.query, turns[1], Values(TileNote::Words, b.i32(-1)));
+    ArriveOp::create(b, shared.query, turns[1]);
+  });
 }
 
+/// Where one lane is enough all is in one branch, so that none stands between a stage's release and
+/// the copy into it.
 void ProducerEmitter::emit() {
-  Value zero = b.i32(0);
-  order.forEachTile(
-      {zero, zero},
-      [&](const QueryTile &tile, ValueRange turns, llvm::function_ref<void()> findNext) {
-        return bringTile(tile, turns[0], turns[1], findNext);
-      },
-      [&](ValueRange turns) {
-        b.ifThen(isFirstLane(), [&] {
-          AcquireOp::create(b, shared.query, turns[1]);
-          WriteNoteOp::create(b, shared.query, turns[1], Values(TileNote::Words, b.i32(-1)));
-          ArriveOp::create(b, shared.query, turns[1]);
-        });
-      });
+  if (source->usesOneLane())
+    b.ifThen(b.equal(b.lane(), b.i32(0)), [&] { emitLoop(); });
+  else
+    emitLoop();
 }
 
 void pagefold::hopper::emitProducer(SpaceKernel &kernel, const PipelinedSpace &space,
-                                    const SharedAllocations &shared, bool sections, Value warp) {
-  HopperBuilder &b = kernel.builder();
-  b.ifThen(b.equal(warp, b.i32(0)), [&] { ProducerEmitter(kernel, space, shared, sections).emit(); });
+                                    const SharedAllocations &shared) {
+  ProducerEmitter(kernel, space, shared).emit();
 }

@@ -12,10 +12,11 @@
 
 namespace pagefold::hopper {
 
-/// Fills the producer's role: for each query tile of this CTA its note, its queries, and the KV
-/// tiles of its visit list from the newest to the oldest, K one tile ahead of V.
+/// The producer's warp: for each query tile that the scheduler hands over its queries, and the KV
+/// tiles of its visit list from the newest to the oldest, K one tile ahead of V. The note goes on to
+/// the consumers with the queries.
 void emitProducer(SpaceKernel &kernel, const PipelinedSpace &space,
-                  const SharedAllocations &shared, bool sections, mlir::Value warp);
+                  const SharedAllocations &shared);
 
 } // namespace pagefold::hopper
 

@@ -132,6 +132,25 @@ Value SpaceKernel::map(Value buffer, ArrayRef<int64_t> box, ArrayRef<MapDim> dim
   return parameter(TensorMapType::get(b.getContext(), box, type.getElementType()), list);
 }
 
+Value SpaceKernel::pageMap(Value pages, int64_t panels, int64_t boxRows) {
+  Type element = cast<MemRefType>(pages.getType()).getElementType();
+  NamedAttrList list = recipe("page_map");
+  set(list, "arg", argumentOf(pages));
+  list.set("element", b.getStringAttr(element.isBF16() ? "bf16" : "f16"));
+  set(list, "panels", panels);
+  set(list, "box_rows", boxRows);
+  SmallVector<int64_t> box{64, kHopper.octetRows, panels, boxRows / kHopper.octetRows, 1};
+  return parameter(TensorMapType::get(b.getContext(), box, element), list);
+}
+
+Value SpaceKernel::pageStep(Value pages, int64_t panels, StringRef of) {
+  NamedAttrList list = recipe("page_step");
+  set(list, "arg", argumentOf(pages));
+  set(list, "panels", panels);
+  list.set("of", b.getStringAttr(of));
+  return parameter(b.getI32Type(), list);
+}
+
 Value SpaceKernel::scalar(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     NamedAttrList list = recipe("scalar");

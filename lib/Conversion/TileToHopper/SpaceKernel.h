@@ -48,6 +48,10 @@ public:
   mlir::Value extent(mlir::Value buffer, int64_t dim, int64_t add = 0); ///< i32
   mlir::Value stride(mlir::Value buffer, int64_t dim);                  ///< i64, elements
   mlir::Value map(mlir::Value buffer, llvm::ArrayRef<int64_t> box, llvm::ArrayRef<MapDim> dims);
+  /// Pages [pages, page, heads, dim] as boxes of whole octets of rows, of one head; and i32 factors
+  /// by which a page and a head become coordinates: "page", "head_panel", "head_page".
+  mlir::Value pageMap(mlir::Value pages, int64_t panels, int64_t boxRows);
+  mlir::Value pageStep(mlir::Value pages, int64_t panels, llvm::StringRef of);
   /// A scalar of the level-2 function: an argument, or a constant.
   mlir::Value scalar(mlir::Value value);
 

@@ -199,10 +199,8 @@ TileOrder::Chunk TileOrder::advance(const Chunk &chunk, Value number) {
   return chunkOf(found);
 }
 
-void TileOrder::forEachTile(
-    ValueRange init,
-    llvm::function_ref<Values(const QueryTile &, ValueRange, llvm::function_ref<void()>)> body,
-    llvm::function_ref<void(ValueRange)> end) {
+Values TileOrder::forEachTile(
+    ValueRange init, llvm::function_ref<Values(const QueryTile &, ValueRange)> body) {
   bool one = requests.maxChunks() == 1;
   Value zero = b.i32(0);
   chunks = b.ceilDivide(requests.batchSize(), kWarp);
@@ -219,33 +217,23 @@ void TileOrder::forEachTile(
           return Values{b.add(v[0], 1), b.add(v[1], chunk.tiles)};
         })[1];
   }
-  // Carried: the caller's values, the tile's number, the tile, and the chunk where there are many.
-  size_t callers = init.size(), tileValues = 3 + first.requests.fields().size();
-  Value number = b.cta();
-  Chunk start = one ? first : advance(first, number);
+  // Carried: the caller's values, the tile's number, and the chunk where there are many.
+  size_t callers = init.size();
   Values carried(init);
-  carried.push_back(number);
-  carried.append(decode(start, number).values());
+  carried.push_back(b.cta());
   if (!one)
-    carried.append(start.values());
+    carried.append(first.values());
   Values last = b.whileLoop(
       carried, [&](ValueRange v) { return b.less(v[callers], total); },
       [&](ValueRange v) {
-        Value next = draw();
-        QueryTile tile = QueryTile::of(v.slice(callers + 1, tileValues));
-        Chunk chunk = one ? first : chunkOf(v.drop_front(callers + 1 + tileValues));
-        Values found;
-        auto findNext = [&] {
-          if (!one)
-            chunk = advance(chunk, next);
-          found = decode(chunk, next).values();
-        };
-        Values results = body(tile, v.take_front(callers), findNext);
-        results.push_back(next);
-        results.append(found);
+        Value number = v[callers];
+        Chunk chunk = one ? first : advance(chunkOf(v.drop_front(callers + 1)), number);
+        Values results = body(decode(chunk, number), v.take_front(callers));
+        results.push_back(draw());
         if (!one)
           results.append(chunk.values());
         return results;
       });
-  end(ValueRange(last).take_front(callers));
+  last.resize(callers);
+  return last;
 }

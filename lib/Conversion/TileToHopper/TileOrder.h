@@ -7,7 +7,7 @@
 //
 // A persistent grid: CTA c starts with tile c and draws the next one by ticket, so that the tiles
 // that a CTA gets have growing numbers. What number is which tile (request, head, rows) is the
-// order, computed by the producer's warp from the lengths alone:
+// order, computed by the scheduler's warp from the lengths alone:
 //
 //   natural   request by request, head by head, rows upwards;
 //   sections  request by request; in it sections of heads whose K and V stay in the L2 together;
@@ -39,13 +39,10 @@ public:
   TileOrder(SpaceKernel &kernel, const PipelinedSpace &space, RequestReader &requests,
             bool sections);
 
-  /// For each tile of this CTA: body(tile, carried, findNext). The body calls `findNext` once, where
-  /// there is time to find the next tile: behind the first copies, before the producer waits.
-  void forEachTile(mlir::ValueRange init,
-                   llvm::function_ref<Values(const QueryTile &, mlir::ValueRange,
-                                             llvm::function_ref<void()>)>
-                       body,
-                   llvm::function_ref<void(mlir::ValueRange)> end);
+  /// For each tile of this CTA: carried = body(tile, carried). The next ticket is drawn behind the
+  /// body. Returns the last carried ones.
+  Values forEachTile(mlir::ValueRange init,
+                     llvm::function_ref<Values(const QueryTile &, mlir::ValueRange)> body);
 
 private:
   /// What the lanes hold of a chunk.

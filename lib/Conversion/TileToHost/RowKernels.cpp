@@ -21,19 +21,31 @@ using Predicate = arith::CmpIPredicate;
 static int64_t heads(Value buffer) { return cast<MemRefType>(buffer.getType()).getDimSize(1); }
 static int64_t width(Value buffer) { return cast<MemRefType>(buffer.getType()).getDimSize(2); }
 
-/// A token of a request, its position, which may be negative, and the heads [first, end) of it that
-/// a ticket covers.
+namespace {
+
+/// A token of a request, its position, which may be negative, and the heads of it that a ticket
+/// covers.
 struct TokenItem {
   Request request;
-  Value token, position, firstHead, endHead;
+  Value token, position, firstHead;
+  int64_t heads;
 };
+
+} // namespace
+
+static void forHeads(HostBuilder &b, const TokenItem &item, llvm::function_ref<void(Value)> body) {
+  if (item.heads == 1)
+    body(item.firstHead);
+  else
+    b.loop(item.firstHead, b.add(item.firstHead, item.heads), 1, body);
+}
 
 /// Cuts an item's number into a token's and the heads of the ticket.
 static Value takeHeads(Kernel &kernel, Value number, int64_t heads, TokenItem &item) {
   HostBuilder &b = kernel.builder();
-  int64_t each = kernel.headsOfTicket(heads), parts = heads / each;
-  item.firstHead = parts == 1 ? b.index(0) : b.mul(b.remainder(number, parts), each);
-  item.endHead = b.add(item.firstHead, each);
+  item.heads = kernel.headsOfTicket(heads);
+  int64_t parts = heads / item.heads;
+  item.firstHead = parts == 1 ? b.index(0) : b.mul(b.remainder(number, parts), item.heads);
   return b.divide(number, parts);
 }
 
@@ -86,7 +98,7 @@ void host::emitAppend(Kernel &kernel, tile::AppendOp op) {
   Value pool = pages.poolSize();
   forTokens(kernel, op.getBatch(), heads(key), [&](const TokenItem &item) {
     b.ifThen(b.compare(Predicate::sge, item.position, b.index(0)), [&] {
-      b.loop(item.firstHead, item.endHead, 1, [&](Value head) {
+      forHeads(b, item, [&](Value head) {
         RowPlace place{item.token, head, item.position};
         HostBuilder::Values where = pages.locate(item.request.number, item.position, head);
         kernel.ifPageExists(item.request, where.front(), pool, [&] {
@@ -107,7 +119,7 @@ void host::emitRows(Kernel &kernel, tile::RowsOp op) {
   Value input = kernel.find(op.getInput()), output = kernel.find(op.getOutput());
   RowEmitter row(kernel, width(input));
   auto body = [&](const TokenItem &item) {
-    b.loop(item.firstHead, item.endHead, 1, [&](Value head) {
+    forHeads(b, item, [&](Value head) {
       row.load(input, {item.token, head, item.position}, op.getBody());
       b.forVectors(width(input), [&](Value offset, int64_t lanes) {
         b.storeVector(b.loadVector(row.row(), {offset}, lanes), output, {item.token, head, offset});
@@ -143,7 +155,7 @@ void host::emitMerge(Kernel &kernel, tile::MergeOp op) {
   };
   forTokens(kernel, out, [&](const TokenItem &item) {
     Value token = item.token;
-    b.loop(item.firstHead, item.endHead, 1, [&](Value head) {
+    forHeads(b, item, [&](Value head) {
       Value la = b.load(lseA, {token, head}), lb = b.load(lseB, {token, head});
       Value top = b.finiteMax(b.fmax(la, lb));
       Value wa = b.exp(b.fsub(la, top)), wb = b.exp(b.fsub(lb, top)), sum = b.fadd(wa, wb);
@@ -172,7 +184,7 @@ void host::emitMergeSplits(Kernel &kernel, tile::MergeSplitsOp op) {
   };
   forTokens(kernel, op.getBatch(), heads(op.getOutput()), [&](const TokenItem &item) {
     Value token = item.token, row = b.sub(token, item.request.firstRow);
-    b.loop(item.firstHead, item.endHead, 1, [&](Value head) {
+    forHeads(b, item, [&](Value head) {
       Value first = b.index(0), end = b.index(splits);
       HostBuilder::Values top =
           b.loop(first, end, 1, b.f32(-std::numeric_limits<double>::infinity()),

@@ -16,9 +16,11 @@ static constexpr ScheduleRow kTable[] = {
      "one query tile holds all rows: K and V are copied once"},
     {"prefill", kAnyRows, nullptr, tile::ScheduleKind::Outer, 96, 128, nullptr,
      "96 rows keep 24 accumulators of 16 lanes in registers and all tiles in the L2"},
+    {"simt", 0, nullptr, tile::ScheduleKind::Simt, 1, 16, nullptr,
+     "only when asked for: the GPU's kernels of one thread a row, played by the host"},
 };
 
 const ScheduleTable &host::scheduleTable() {
-  static const ScheduleTable table = {"host", "outer or dot", kTable, /*maxHeadDim=*/512};
+  static const ScheduleTable table = {"host", "outer, dot or simt", kTable, /*maxHeadDim=*/512};
   return table;
 }

@@ -13,13 +13,25 @@ namespace {
 using Kind = ParameterPlan::Kind;
 
 constexpr std::string_view kWorkersNames[] = {"one", "all"};
+constexpr std::string_view kStepNames[] = {"head_panel", "page", "head_page"};
 
 //===----------------------------------------------------------------------===//
 // Parameters of a CUDA kernel
 //===----------------------------------------------------------------------===//
 
 /// Bits of the keys that a kind of parameter has beside "kind".
-enum Keys : unsigned { kArg = 1, kDim = 2, kAdd = 4, kOffset = 8, kMap = 16, kBits = 32 };
+enum Keys : unsigned {
+  kArg = 1,
+  kDim = 2,
+  kAdd = 4,
+  kOffset = 8,
+  kMap = 16,
+  kBits = 32,
+  kElement = 64,
+  kPanels = 128,
+  kBoxRows = 256,
+  kOf = 512,
+};
 
 struct KindRow {
   std::string_view name;
@@ -27,9 +39,17 @@ struct KindRow {
 };
 /// In the order of ParameterPlan::Kind.
 constexpr KindRow kKinds[] = {
-    {"map", kArg | kMap},    {"pointer", kArg}, {"extent", kArg | kDim | kAdd},
-    {"stride", kArg | kDim}, {"scalar", kArg},  {"workspace", kOffset},
-    {"error_word", 0},       {"frame", 0},      {"constant", kBits},
+    {"map", kArg | kElement | kMap},
+    {"pointer", kArg},
+    {"extent", kArg | kDim | kAdd},
+    {"stride", kArg | kDim},
+    {"scalar", kArg},
+    {"workspace", kOffset},
+    {"error_word", 0},
+    {"frame", 0},
+    {"constant", kBits},
+    {"page_map", kArg | kElement | kPanels | kBoxRows},
+    {"page_step", kArg | kPanels | kOf},
 };
 
 unsigned keysOf(Kind kind) { return kKinds[static_cast<size_t>(kind)].keys; }
@@ -79,9 +99,16 @@ Json parameterToJson(const ParameterPlan &parameter) {
     json["offset"] = parameter.offset;
   if (keys & kBits)
     json["bits"] = parameter.bits;
+  if (keys & kElement)
+    json["element"] = dtypeName(parameter.element);
+  if (keys & kPanels)
+    json["panels"] = parameter.panels;
+  if (keys & kBoxRows)
+    json["box_rows"] = parameter.boxRows;
+  if (keys & kOf)
+    json["of"] = kStepNames[static_cast<size_t>(parameter.of)];
   if (keys & kMap) {
     putNumber(json, "workspace", parameter.workspace);
-    json["element"] = dtypeName(parameter.element);
     json["box"] = parameter.box;
     Json dims = Json::array();
     for (const MapDimension &dimension : parameter.dims)
@@ -105,9 +132,17 @@ ParameterPlan parameterFromJson(JsonReader &reader, const Json &json) {
     parameter.offset = reader.integer(json, "offset");
   if (keys & kBits)
     parameter.bits = reader.integer(json, "bits");
+  if (keys & kElement)
+    parameter.element = dtypeFromJson(reader, json, "element");
+  if (keys & kPanels)
+    parameter.panels = reader.integer(json, "panels");
+  if (keys & kBoxRows)
+    parameter.boxRows = reader.integer(json, "box_rows");
+  if (keys & kOf)
+    parameter.of =
+        static_cast<ParameterPlan::Step>(reader.oneOf("of", reader.string(json, "of"), kStepNames));
   if (keys & kMap) {
     parameter.workspace = takeNumber(reader, json, "workspace");
-    parameter.element = dtypeFromJson(reader, json, "element");
     for (const Json &extent : reader.array(json, "box"))
       parameter.box.push_back(reader.asInteger(extent, "box"));
     for (const Json &dimension : reader.array(json, "dims"))

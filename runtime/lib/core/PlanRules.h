@@ -27,6 +27,10 @@ struct ParameterSize {
 };
 ParameterSize parameterSize(const FunctionPlan &function, const ParameterPlan &parameter);
 
+/// A page_map brings panels of 128 bytes of 16-bit elements; their swizzle repeats every 8 rows.
+inline constexpr int64_t kPanelElements = 64;
+inline constexpr int64_t kSwizzleRows = 8;
+
 /// What "sm_90a" says.
 struct ComputeCapability {
   int major = 0, minor = 0;

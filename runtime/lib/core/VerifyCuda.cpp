@@ -8,8 +8,9 @@
 #include "PlanRules.h"
 #include "pagefold/runtime/Launch.h"
 
-#include <limits>
+#include <algorithm>
 #include <charconv>
+#include <limits>
 
 using namespace pagefold::runtime;
 
@@ -115,6 +116,10 @@ private:
                            arg.name + "'");
     if (parameter.kind == Kind::Map)
       return verifyMap(i, parameter, arg);
+    if (parameter.kind == Kind::PageMap)
+      return verifyPageMap(i, parameter, arg);
+    if (parameter.kind == Kind::PageStep)
+      return verifyPages(i, parameter, arg);
     if (parameter.kind == Kind::Extent || parameter.kind == Kind::Stride)
       return verifyDimension(i, parameter.dim, arg);
     return {};
@@ -127,12 +132,18 @@ private:
     return {};
   }
 
-  Status verifyMap(size_t i, const ParameterPlan &map, const ArgumentPlan &arg) const {
+  Status verifyElement(size_t i, const ParameterPlan &map, const ArgumentPlan &arg) const {
     if (map.element != DType::BF16 && map.element != DType::F16)
       return refuse(i, "bf16 or f16 elements, got " + std::string(dtypeName(map.element)));
     if (!map.workspace && map.element != arg.dtype)
       return refuse(i, "the elements of '" + arg.name + "', " + std::string(dtypeName(arg.dtype)) +
                            ", got " + std::string(dtypeName(map.element)));
+    return {};
+  }
+
+  Status verifyMap(size_t i, const ParameterPlan &map, const ArgumentPlan &arg) const {
+    if (Status status = verifyElement(i, map, arg); !status)
+      return status;
     if (map.workspace &&
         (*map.workspace < 0 || *map.workspace > function_.workspaceSize || *map.workspace % kUnit))
       return refuse(i, "a place in the workspace of " + std::to_string(function_.workspaceSize) +
@@ -175,6 +186,35 @@ private:
     return {};
   }
 
+  /// Pages of which the plan knows all extents but their number.
+  Status verifyPages(size_t i, const ParameterPlan &pages, const ArgumentPlan &arg) const {
+    auto fixed = [](const Extent &extent) { return extent.kind == Extent::Kind::Fixed; };
+    if (arg.shape.size() != 4 || !std::all_of(arg.shape.begin() + 1, arg.shape.end(), fixed))
+      return refuse(i, "an argument [pages, page, heads, dim] with fixed extents after the first, "
+                       "got '" +
+                           arg.name + "'");
+    if (arg.dtype != DType::BF16 && arg.dtype != DType::F16)
+      return refuse(i, "pages of bf16 or f16, got " + std::string(dtypeName(arg.dtype)));
+    const int64_t page = arg.shape[1].value, dim = arg.shape[3].value;
+    if (page % kSwizzleRows)
+      return refuse(i, "pages of a multiple of 8 slots, got " + std::to_string(page));
+    if (pages.panels < 1 || pages.panels > kMaxBox || pages.panels * kPanelElements != dim)
+      return refuse(i, "1 to 256 panels of 64 elements for a dim of " + std::to_string(dim) +
+                           ", got " + std::to_string(pages.panels));
+    return {};
+  }
+
+  Status verifyPageMap(size_t i, const ParameterPlan &map, const ArgumentPlan &arg) const {
+    if (Status status = verifyPages(i, map, arg); !status)
+      return status;
+    const int64_t page = arg.shape[1].value;
+    if (map.boxRows < 1 || map.boxRows > kMaxBox || map.boxRows % kSwizzleRows ||
+        page % map.boxRows)
+      return refuse(i, "box_rows up to 256, a multiple of 8 that divides a page of " +
+                           std::to_string(page) + " slots, got " + std::to_string(map.boxRows));
+    return verifyElement(i, map, arg);
+  }
+
   const FunctionPlan &function_;
   const KernelPlan &kernel_;
   const CudaKernelPlan &cuda_;
@@ -193,9 +233,11 @@ ParameterSize pagefold::runtime::parameterSize(const FunctionPlan &function,
   constexpr int64_t word = sizeof(int64_t);
   switch (parameter.kind) {
   case Kind::Map:
+  case Kind::PageMap:
     return {128, 64};
   case Kind::Extent:
   case Kind::Constant:
+  case Kind::PageStep:
     return {sizeof(int32_t), sizeof(int32_t)};
   case Kind::Scalar: {
     int64_t bytes = dtypeSize(function.args[static_cast<size_t>(parameter.arg)].dtype);

@@ -8,6 +8,7 @@
 #include "KernelParameters.h"
 
 #include "../core/PlanRules.h"
+#include "PageView.h"
 #include "pagefold/runtime/Launch.h"
 
 #include <algorithm>
@@ -42,6 +43,15 @@ KernelParameters::Entry KernelParameters::makeEntry(const ParameterPlan &paramet
   case Kind::Map:
     entry.number = maps_.size();
     maps_.push_back(makeMap(parameter, binder));
+    break;
+  case Kind::PageMap:
+    entry.number = maps_.size();
+    maps_.push_back(makePageMap(parameter, binder));
+    break;
+  case Kind::PageStep:
+    entry.word = binder.firstWord(arg) + kExtentWords;
+    entry.add = static_cast<int64_t>(parameter.of);
+    entry.number = arg;
     break;
   case Kind::Pointer:
   case Kind::Scalar:
@@ -97,6 +107,16 @@ KernelParameters::Map KernelParameters::makeMap(const ParameterPlan &parameter,
   return map;
 }
 
+KernelParameters::Map KernelParameters::makePageMap(const ParameterPlan &parameter,
+                                                    const ArgumentBinder &binder) const {
+  Map map = makeMap(parameter, binder); // without dimensions
+  map.pages = true;
+  map.recipe.box = {static_cast<uint32_t>(kPanelElements), static_cast<uint32_t>(kSwizzleRows),
+                    static_cast<uint32_t>(parameter.panels),
+                    static_cast<uint32_t>(parameter.boxRows / kSwizzleRows), 1};
+  return map;
+}
+
 //===----------------------------------------------------------------------===//
 // At each launch
 //===----------------------------------------------------------------------===//
@@ -111,41 +131,57 @@ uint64_t KernelParameters::Number::from(const std::vector<int64_t> &words) const
   return static_cast<uint64_t>(words[static_cast<size_t>(value)]) * scale;
 }
 
-TensorMapKey KernelParameters::keyOf(const Map &map, const LaunchValues &values) const {
-  constexpr uint64_t kAnyStride = 16; // bytes: one that a map may have
+static bool isEmpty(const int64_t *extents, size_t rank) {
+  return std::find(extents, extents + rank, 0) != extents + rank;
+}
+
+/// Says whose argument it is.
+tl::unexpected<Error> KernelParameters::refuse(size_t arg, const Error &error) const {
+  return fail(error.code(), "function '" + function_.name + "', argument " + std::to_string(arg) +
+                                " '" + function_.args[arg].name + "': " + error.message());
+}
+
+Result<TensorMapKey> KernelParameters::keyOf(const Map &map, const LaunchValues &values) const {
   const std::vector<int64_t> &words = values.words;
-  const auto extents = words.begin() + static_cast<std::ptrdiff_t>(map.addressWord + kExtentWords);
-  const bool empty = std::find(extents, extents + static_cast<std::ptrdiff_t>(map.rank), 0) !=
-                     extents + static_cast<std::ptrdiff_t>(map.rank);
+  const int64_t *extents = &words[map.addressWord + kExtentWords];
   size_t rank = map.recipe.box.size();
   TensorMapKey key;
   key.parameter = map.parameter;
-  if (empty) {
+  if (isEmpty(extents, map.rank)) {
     // No kernel touches such a tensor, but a map must have a place: one element of the error word.
     key.address = values.errorWord;
     std::fill_n(key.extents.begin(), rank, 1);
-    std::fill_n(key.strides.begin(), rank - 1, kAnyStride);
+    std::fill_n(key.strides.begin(), rank - 1, TensorMapKey::kUnusedStride);
     return key;
   }
   key.address = map.workspace ? values.workspace + static_cast<uint64_t>(*map.workspace)
                               : static_cast<uint64_t>(words[map.addressWord]);
+  if (map.pages) {
+    Result<PageView> view = viewPages(std::span<const int64_t, 8>(extents, 8));
+    if (!view)
+      return tl::unexpected(view.error());
+    key.extents = view->extents;
+    key.strides = view->strides;
+    return key;
+  }
   for (size_t i = 0; i < rank; ++i)
     key.extents[i] = map.extents[i].from(words);
   for (size_t i = 0; i + 1 < rank; ++i) {
     // Libraries give any stride to a dimension of one element: it is never used.
     bool unused = !map.strides[i].fixed && words[map.strideExtents[i]] == 1;
-    key.strides[i] = unused ? kAnyStride : map.strides[i].from(words);
+    key.strides[i] = unused ? TensorMapKey::kUnusedStride : map.strides[i].from(words);
   }
   return key;
 }
 
 Status KernelParameters::fillMap(const CudaDriver &driver, const LaunchValues &values,
                                  const Map &map, TensorMapCache &cache, std::byte *to) const {
-  Result<const TensorMap *> encoded = cache.get(driver, keyOf(map, values), map.recipe);
+  Result<TensorMapKey> key = keyOf(map, values);
+  if (!key)
+    return refuse(map.arg, key.error());
+  Result<const TensorMap *> encoded = cache.get(driver, *key, map.recipe);
   if (!encoded)
-    return fail(encoded.error().code(),
-                "function '" + function_.name + "', argument " + std::to_string(map.arg) + " '" +
-                    function_.args[map.arg].name + "': " + encoded.error().message());
+    return refuse(map.arg, encoded.error());
   std::memcpy(to, *encoded, sizeof(TensorMap));
   return {};
 }
@@ -155,12 +191,25 @@ Status KernelParameters::fillExtent(const Entry &entry, const LaunchValues &valu
   int64_t extent = values.words[entry.word];
   if (__builtin_add_overflow(extent, entry.add, &extent) ||
       extent > std::numeric_limits<int32_t>::max() || extent < std::numeric_limits<int32_t>::min())
-    return fail(ErrorCode::InvalidArgument,
-                "function '" + function_.name + "', argument " + std::to_string(entry.number) +
-                    " '" + function_.args[entry.number].name +
-                    "': expects an extent below 2^31 on a GPU, got " +
-                    std::to_string(values.words[entry.word]) + "; launch in parts");
+    return refuse(entry.number,
+                  {ErrorCode::InvalidArgument, "expects an extent below 2^31 on a GPU, got " +
+                                                   std::to_string(values.words[entry.word]) +
+                                                   "; launch in parts"});
   put(to, static_cast<int32_t>(extent));
+  return {};
+}
+
+Status KernelParameters::fillPageStep(const Entry &entry, const LaunchValues &values,
+                                      std::byte *to) const {
+  const int64_t *extents = &values.words[entry.word];
+  if (isEmpty(extents, function_.args[entry.number].shape.size())) {
+    put(to, int32_t(0)); // no kernel has work in it
+    return {};
+  }
+  Result<PageView> view = viewPages(std::span<const int64_t, 8>(extents, 8));
+  if (!view)
+    return refuse(entry.number, view.error());
+  put(to, view->step[static_cast<size_t>(entry.add)]);
   return {};
 }
 
@@ -181,10 +230,14 @@ Status KernelParameters::fill(const CudaDriver &driver, const LaunchValues &valu
     Status status;
     switch (entry.kind) {
     case Kind::Map:
+    case Kind::PageMap:
       status = fillMap(driver, values, maps_[entry.number], cache, to);
       break;
     case Kind::Extent:
       status = fillExtent(entry, values, to);
+      break;
+    case Kind::PageStep:
+      status = fillPageStep(entry, values, to);
       break;
     case Kind::Frame:
       fillFrame(values, to);

@@ -53,8 +53,8 @@ private:
     size_t place;  ///< in the buffer
     size_t size;   ///< bytes
     size_t word;   ///< of the arguments' words
-    int64_t add;   ///< Extent: to the word; Workspace: the offset
-    size_t number; ///< Map: index into maps_; Extent: the argument
+    int64_t add;   ///< Extent: to the word; Workspace: the offset; PageStep: which
+    size_t number; ///< Map, PageMap: index into maps_; Extent, PageStep: the argument
   };
   /// A number of a map: fixed, or a word times `scale`.
   struct Number {
@@ -69,6 +69,7 @@ private:
     size_t arg;
     size_t addressWord, rank;         ///< of the argument: its extents follow the address
     std::optional<int64_t> workspace; ///< the tensor's place there
+    bool pages; ///< a PageMap: viewPages() gives the numbers that others have below
     Number extents[TensorMapKey::kMaxRank], strides[TensorMapKey::kMaxRank - 1];
     /// Of a stride that is the argument's: the word of its extent.
     size_t strideExtents[TensorMapKey::kMaxRank - 1] = {};
@@ -76,10 +77,13 @@ private:
 
   Entry makeEntry(const ParameterPlan &parameter, const ArgumentBinder &binder);
   Map makeMap(const ParameterPlan &parameter, const ArgumentBinder &binder) const;
-  TensorMapKey keyOf(const Map &map, const LaunchValues &values) const;
+  Map makePageMap(const ParameterPlan &parameter, const ArgumentBinder &binder) const;
+  Result<TensorMapKey> keyOf(const Map &map, const LaunchValues &values) const;
   Status fillMap(const CudaDriver &driver, const LaunchValues &values, const Map &map,
                  TensorMapCache &cache, std::byte *to) const;
   Status fillExtent(const Entry &entry, const LaunchValues &values, std::byte *to) const;
+  Status fillPageStep(const Entry &entry, const LaunchValues &values, std::byte *to) const;
+  tl::unexpected<Error> refuse(size_t arg, const Error &error) const;
   void fillFrame(const LaunchValues &values, std::byte *to) const;
 
   const FunctionPlan &function_;

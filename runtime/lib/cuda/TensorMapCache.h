@@ -23,6 +23,8 @@ namespace pagefold::runtime {
 /// What a map is made from, in fixed space.
 struct TensorMapKey {
   static constexpr size_t kMaxRank = 5;
+  /// Bytes that a map may have as the stride of a dimension of one element, which is never used.
+  static constexpr uint64_t kUnusedStride = 16;
   uint64_t parameter = 0; ///< which map of the function: it has one recipe
   uint64_t address = 0;
   std::array<uint64_t, kMaxRank> extents{};

@@ -13,6 +13,7 @@
 #include "pagefold/runtime/Module.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <gtest/gtest.h>
 
 namespace pagefold::runtime::test {
@@ -38,7 +39,13 @@ inline ParameterPlan rowsMap(int64_t arg) {
 
 inline constexpr int64_t kCudaWorkspace = 512;
 
-/// A function of two kernels that have every kind of parameter.
+inline ParameterPlan constant(int64_t bits) {
+  ParameterPlan plan = parameter(ParameterPlan::Kind::Constant);
+  plan.bits = bits;
+  return plan;
+}
+
+/// A function of two kernels that have every kind of parameter but those of pages.
 inline Plan cudaPlan() {
   using E = Extent;
   using Kind = ParameterPlan::Kind;
@@ -63,7 +70,7 @@ inline Plan cudaPlan() {
                 {rowsMap(0), rowsMap(3), parameter(Kind::Pointer, 1),
                  parameter(Kind::Extent, 1, 0, -1), parameter(Kind::Stride, 0, 0),
                  parameter(Kind::Scalar, 2), parameter(Kind::Workspace, 0, 0, 0, 128),
-                 parameter(Kind::ErrorWord)}};
+                 parameter(Kind::ErrorWord), constant(0xfffffffe)}};
   rows.symbol = "prefill_k1";
   rows.cuda = {256, 0, 2, 0, {parameter(Kind::Frame)}};
 
@@ -78,6 +85,13 @@ inline std::string cudaArtifact(const Plan &plan = cudaPlan()) {
   CodeSection section{"ptx", ".version 8.6"};
   Result<std::string> bytes = serialize(plan, {&section, 1});
   return bytes ? *bytes : "cannot serialize: " + bytes.error().message();
+}
+
+/// A value in the bytes of a parameter.
+template <typename T> T read(const std::string &bytes, size_t at = 0) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof(value));
+  return value;
 }
 
 /// A tensor of addresses: no kernel of the fake driver touches what it points to.
@@ -132,7 +146,7 @@ protected:
   /// As fakeReset, with the parameters of the plan's kernels.
   static void reset(const char *function, int code) {
     fakeReset(function, code);
-    const size_t space[] = {128, 128, 8, 4, 8, 4, 8, 8}, frame[] = {8 * (9 + 5 + 1 + 9 + 5)};
+    const size_t space[] = {128, 128, 8, 4, 8, 4, 8, 8, 4}, frame[] = {8 * (9 + 5 + 1 + 9 + 5)};
     fakeKernel("prefill_k0", space, std::size(space));
     fakeKernel("prefill_k1", frame, 1);
   }

@@ -19,12 +19,6 @@ using namespace pagefold::runtime;
 using namespace pagefold::runtime::test;
 
 namespace {
-template <typename T> T read(const std::string &bytes, size_t at = 0) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof(value));
-  return value;
-}
-
 std::string words(std::initializer_list<int64_t> values) {
   return std::string(reinterpret_cast<const char *>(values.begin()),
                      values.size() * sizeof(int64_t));
@@ -73,7 +67,7 @@ TEST_F(CudaLaunch, ParametersAreAsThePlanSays) {
   ASSERT_EQ(launch(arguments, workspace, sizeof(workspace)), "");
   ASSERT_EQ(fakeLaunches()->size(), 2u);
   const std::vector<std::string> &space = (*fakeLaunches())[0].parameters;
-  ASSERT_EQ(space.size(), 8u);
+  ASSERT_EQ(space.size(), 9u);
   EXPECT_EQ(read<uint64_t>(space[0]), 0x10001000u) << "the map of q, at its byte offset";
   EXPECT_EQ(read<uint64_t>(space[1]), 0x30000000u) << "the map of out0";
   EXPECT_EQ(read<uint64_t>(space[2]), 0x20000000u);
@@ -82,6 +76,7 @@ TEST_F(CudaLaunch, ParametersAreAsThePlanSays) {
   EXPECT_EQ(read<float>(space[5]), 0.125f);
   EXPECT_EQ(read<uint64_t>(space[6]), reinterpret_cast<uintptr_t>(workspace + 128));
   EXPECT_NE(read<uint64_t>(space[7]), 0u);
+  EXPECT_EQ(read<uint32_t>(space[8]), 0xfffffffeu);
   auto place = reinterpret_cast<int64_t>(workspace);
   EXPECT_EQ((*fakeLaunches())[1].parameters[0],
             words({0x10001000, 0x10001000, 0,          300, 8,   128,  2048,       256,

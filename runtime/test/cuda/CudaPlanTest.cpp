@@ -68,7 +68,8 @@ TEST(CudaPlan, JsonIsAsDocumented) {
       R"({"extent_of":0,"stride_of":0},{"extent":2,"stride":128},{"extent_of":1,"stride_of":1}]})");
   has(R"({"kind":"pointer","arg":1},{"kind":"extent","arg":1,"dim":0,"add":-1},)"
       R"({"kind":"stride","arg":0,"dim":0},{"kind":"scalar","arg":2},)"
-      R"({"kind":"workspace","offset":128},{"kind":"error_word"}]})");
+      R"({"kind":"workspace","offset":128},{"kind":"error_word"},)"
+      R"({"kind":"constant","bits":4294967294}]})");
   has(R"({"symbol":"prefill_k1","threads":256,"shared":0,"ctas":2,"params":[{"kind":"frame"}]})");
 }
 
@@ -125,8 +126,15 @@ TEST(CudaPlan, RulesOfAParameter) {
             ", parameter 4: expects a dimension of 'q', which has 3, got -1");
   EXPECT_EQ(kernelVerdict([](CudaKernelPlan &k) { k.params[6].offset = 513; }),
             ", parameter 6: expects an offset in the workspace of 512 bytes, got 513");
+  EXPECT_EQ(kernelVerdict([](CudaKernelPlan &k) { k.params[8].bits = -1; }),
+            ", parameter 8: expects bits of 4 bytes, got -1");
+  EXPECT_EQ(kernelVerdict([](CudaKernelPlan &k) { k.params[8].bits = int64_t(1) << 32; }),
+            ", parameter 8: expects bits of 4 bytes, got 4294967296");
   EXPECT_EQ(kernelVerdict([](CudaKernelPlan &k) { k.params.assign(18, parameter(Kind::Frame)); }),
             " expects at most 4096 bytes of parameters, got 4176");
+  EXPECT_EQ(kernelVerdict([](CudaKernelPlan &k) { k.params.assign(1024, constant(1)); }), "");
+  EXPECT_EQ(kernelVerdict([](CudaKernelPlan &k) { k.params.assign(1025, constant(1)); }),
+            " expects at most 4096 bytes of parameters, got 4100");
 }
 
 TEST(CudaPlan, RulesOfAMap) {
@@ -175,5 +183,6 @@ TEST(CudaPlan, UnknownKindsAreNamed) {
   EXPECT_EQ(
       artifact.error().message(),
       "cannot load the artifact: the plan's 'kind' expects map or pointer or extent or stride "
-      "or scalar or workspace or error_word or frame, got 'flame'");
+      "or scalar or workspace or error_word or frame or constant or page_map or page_step, got "
+      "'flame'");
 }

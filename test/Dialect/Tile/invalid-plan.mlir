@@ -66,5 +66,20 @@ tile.plan @f {args = [], bounds = {}, workspace = 0, workspace_head = 0, kernels
 
 // -----
 
+// expected-error@+1 {{C5: expects each of params to have a kind and its keys, got {arg = 0 : i64, bits = "7", kind = "constant"}}}
+tile.plan @f {args = [], bounds = {}, workspace = 0, workspace_head = 0, kernels = [{symbol = "k", threads = 32, shared = 0, ctas = 1, params = [{kind = "constant", arg = 0, bits = "7"}]}]}
+
+// -----
+
+// expected-error@+1 {{C5: expects each of params to have a kind and its keys, got {arg = 0 : i64, box_rows = 16 : i64, kind = "page_map", panels = 2 : i64}}}
+tile.plan @f {args = [], bounds = {}, workspace = 0, workspace_head = 0, kernels = [{symbol = "k", threads = 32, shared = 0, ctas = 1, params = [{kind = "page_map", arg = 0, panels = 2, box_rows = 16}]}]}
+
+// -----
+
+// expected-error@+1 {{C5: expects each of params to have a kind and its keys, got {arg = 0 : i64, kind = "page_step", of = "slot", panels = 2 : i64}}}
+tile.plan @f {args = [], bounds = {}, workspace = 0, workspace_head = 0, kernels = [{symbol = "k", threads = 32, shared = 0, ctas = 1, params = [{kind = "page_step", arg = 0, panels = 2, of = "slot"}]}]}
+
+// -----
+
 // expected-error@+1 {{C6: expects each of init to have an offset, a size and a byte, got {byte = 255 : i64, offset = 0 : i64}}}
 tile.plan @f {args = [], bounds = {}, workspace = 64, workspace_head = 0, init = [{offset = 0, byte = 255}], kernels = [{symbol = "k", threads = 32, shared = 0, ctas = 1, params = []}]}

@@ -210,6 +210,16 @@ tile.plan @decode {
   workspace_head = 256, kernels = [{symbol = "decode_k0", op = "tile.batch", workers = "one"}]
 }
 
+// CHECK: tile.plan @short_pages {{.*}}{arg = 0 : i64, box_rows = 16 : i64, element = "bf16", kind = "page_map", panels = 2 : i64}, {arg = 0 : i64, kind = "page_step", of = "head_panel", panels = 2 : i64}
+tile.plan @short_pages {
+  args = [{name = "k_pages", dtype = "bf16", shape = [unit, 16, 8, 128], access = "read"}], bounds = {},
+  workspace = 320, workspace_head = 256,
+  kernels = [{symbol = "short_pages_k0", threads = 384, shared = 1024, ctas_per_sm = 1, params = [
+    {kind = "page_map", arg = 0, element = "bf16", panels = 2, box_rows = 16},
+    {kind = "page_step", arg = 0, panels = 2, of = "head_panel"}, {kind = "page_step", arg = 0, panels = 2, of = "page"},
+    {kind = "page_step", arg = 0, panels = 2, of = "head_page"}, {kind = "constant", bits = 7}]}]
+}
+
 // CHECK: tile.plan @prefill {{.*}}params = [{arg = 0 : i64, box = [64, 128], dims = [{extent = 64 : i64}, {extent_of = 0 : i64, stride_of = 0 : i64}], element = "bf16", kind = "map"}
 tile.plan @prefill {
   args = [{name = "q", dtype = "bf16", shape = ["tokens", 64], access = "read"}], bounds = {tokens = 4},

@@ -4,10 +4,14 @@
 // CHECK: #tile.schedule<outer, q_tile 96, kv_tile 128, splits 1>
 // CHECK-SAME: #tile.schedule<outer, q_tile 512, kv_tile 1024, splits 128>
 // CHECK-SAME: #tile.schedule<dot, q_tile 1, kv_tile 16, splits 7>
+// CHECK-SAME: #tile.schedule<pipelined, q_tile 128, kv_tile 176, splits 1>
+// CHECK-SAME: #tile.schedule<simt, q_tile 1, kv_tile 16, splits 128>
 func.func private @spelled() attributes {
   tile.a = #tile.schedule<outer, q_tile 96, kv_tile 128, splits 1>,
   tile.b = #tile.schedule<outer, q_tile 512, kv_tile 1024, splits 128>,
-  tile.c = #tile.schedule<dot, q_tile 1, kv_tile 16, splits 7>}
+  tile.c = #tile.schedule<dot, q_tile 1, kv_tile 16, splits 7>,
+  tile.d = #tile.schedule<pipelined, q_tile 128, kv_tile 176, splits 1>,
+  tile.e = #tile.schedule<simt, q_tile 1, kv_tile 16, splits 128>}
 
 // -----
 
@@ -21,8 +25,23 @@ func.func private @c1() attributes {tile.a = #tile.schedule<dot, q_tile 17, kv_t
 
 // -----
 
-// expected-error@+1 {{C2: expects kv_tile to be a multiple of 16 from 16 to 1024 for outer, got 100}}
+// expected-error@+1 {{C1: expects q_tile to be a multiple of 64 from 64 to 256 for pipelined, got 96}}
+func.func private @c1() attributes {tile.a = #tile.schedule<pipelined, q_tile 96, kv_tile 128, splits 1>}
+
+// -----
+
+// expected-error@+1 {{C1: expects q_tile from 1 to 4 for simt, got 8}}
+func.func private @c1() attributes {tile.a = #tile.schedule<simt, q_tile 8, kv_tile 16, splits 1>}
+
+// -----
+
+// expected-error@+1 {{C2: expects kv_tile to be a multiple of 16 from 16 to 1024 for dot, got 100}}
 func.func private @c2() attributes {tile.a = #tile.schedule<dot, q_tile 4, kv_tile 100, splits 1>}
+
+// -----
+
+// expected-error@+1 {{C2: expects kv_tile to be a multiple of 16 from 16 to 256 for pipelined, got 272}}
+func.func private @c2() attributes {tile.a = #tile.schedule<pipelined, q_tile 128, kv_tile 272, splits 1>}
 
 // -----
 
@@ -31,6 +50,6 @@ func.func private @c3() attributes {tile.a = #tile.schedule<dot, q_tile 4, kv_ti
 
 // -----
 
-// expected-error@+2 {{expected ::pagefold::tile::ScheduleKind to be one of: outer, dot}}
+// expected-error@+2 {{expected ::pagefold::tile::ScheduleKind to be one of: outer, dot, pipelined, simt}}
 // expected-error@+1 {{failed to parse Tile_ScheduleAttr parameter 'kind'}}
 func.func private @kind() attributes {tile.a = #tile.schedule<fast, q_tile 4, kv_tile 128, splits 1>}

@@ -8,7 +8,7 @@
 !all = !tile.tile<q x all, f32>
 !some = !tile.tile<q x kv, f32>
 
-// FORM: error: 'tile.space' op expects the option form to be outer or dot, got fast
+// FORM: error: 'tile.space' op expects the option form to be outer, dot or simt, got fast
 // RANGE: error: 'tile.space' op cannot take this schedule: C1: expects q_tile from 1 to 16 for dot, got 17
 // BOUNDS-NOT: @decode
 func.func @decode(%batch: !tile.batch, %kv: !kv, %q: memref<?x8x64xf32>, %out: memref<?x8x64xf32>, %mask: !tile.mask) attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {

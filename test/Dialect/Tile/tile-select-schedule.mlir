@@ -3,6 +3,7 @@
 // RUN: pagefold-opt %s --tile-select-schedule="kv-tile=64 splits=3" | FileCheck %s --check-prefix=FIELDS
 // RUN: pagefold-opt %s --tile-select-schedule="form=outer" | FileCheck %s --check-prefix=OUTER
 // RUN: pagefold-opt %s --tile-select-schedule="form=dot q-tile=16" | FileCheck %s --check-prefix=DOT
+// RUN: pagefold-opt %s --tile-select-schedule=form=simt --remarks-filter=tile-select-schedule --remark-format=emitRemark 2>&1 >%t | FileCheck %s --check-prefix=SIMT
 // RUN: pagefold-opt %s --tile-select-schedule --remarks-filter=tile-select-schedule --remark-format=emitRemark 2>&1 >%t | FileCheck %s --check-prefix=REMARK
 
 !kv = !tile.kv<2 heads, 64 x 64, f32, page 16>
@@ -16,9 +17,11 @@
 // FIELDS-LABEL: func.func @decode
 // FIELDS: schedule <dot, q_tile 4, kv_tile 64, splits 3>
 // OUTER-LABEL: func.func @decode
-// OUTER: schedule <outer, q_tile 16, kv_tile 256, splits 1>
+// OUTER: schedule <outer, q_tile 16, kv_tile 128, splits 1>
 // DOT-LABEL: func.func @decode
 // DOT: schedule <dot, q_tile 16, kv_tile 256, splits 1>
+// The GPU's threads, played: only when asked for.
+// SIMT: Function=decode | Remark="#tile.schedule<simt, q_tile 1, kv_tile 16, splits 1> from row simt: only when asked for
 // REMARK: [Passed] Schedule | Category:tile-select-schedule | Function=decode | Remark="#tile.schedule<dot, q_tile 4, kv_tile 256, splits 1> from row decode: few query rows
 func.func @decode(%batch: !tile.batch, %kv: !kv, %q: memref<?x8x64xf32>, %out: memref<?x8x64xf32>, %mask: !tile.mask) attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
   tile.space of %batch, %kv group 4 {
@@ -31,7 +34,7 @@ func.func @decode(%batch: !tile.batch, %kv: !kv, %q: memref<?x8x64xf32>, %out: m
 // CHECK-LABEL: func.func @short
 // CHECK: tile.space {{.*}} schedule <outer, q_tile 48, kv_tile 128, splits 1>
 // DOT-LABEL: func.func @short
-// DOT: schedule <dot, q_tile 16, kv_tile 128, splits 1>
+// DOT: schedule <dot, q_tile 16, kv_tile 256, splits 1>
 // REMARK: [Passed] Schedule | Category:tile-select-schedule | Function=short | Remark="#tile.schedule<outer, q_tile 48, kv_tile 128, splits 1> from row short: one query tile holds all rows
 // REMARK: [Analysis] Schedule | Category:tile-select-schedule | Function=short | Remark="row decode rejected: 40 rows, it takes at most 8"
 func.func @short(%batch: !tile.batch, %kv: !kv, %q: memref<?x8x64xf32>, %out: memref<?x8x64xf32>, %mask: !tile.mask) attributes {attn.bounds = #attn.bounds<batch 4, q_len 10, kv_len 4096>} {

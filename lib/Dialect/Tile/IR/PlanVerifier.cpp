@@ -62,12 +62,15 @@ static bool isKernel(Attribute value) {
 /// The integers that a kind of parameter has; none for a kind that there is not.
 static std::optional<ArrayRef<StringRef>> keysOfKind(StringRef kind) {
   static constexpr StringRef arg[] = {"arg"}, dim[] = {"arg", "dim"}, offset[] = {"offset"},
-                             bits[] = {"bits"};
+                             bits[] = {"bits"}, pageMap[] = {"arg", "panels", "box_rows"},
+                             pageStep[] = {"arg", "panels"};
   return llvm::StringSwitch<std::optional<ArrayRef<StringRef>>>(kind)
       .Cases({"map", "pointer", "scalar"}, ArrayRef<StringRef>(arg))
       .Cases({"extent", "stride"}, ArrayRef<StringRef>(dim))
       .Case("workspace", ArrayRef<StringRef>(offset))
       .Case("constant", ArrayRef<StringRef>(bits))
+      .Case("page_map", ArrayRef<StringRef>(pageMap))
+      .Case("page_step", ArrayRef<StringRef>(pageStep))
       .Cases({"error_word", "frame"}, ArrayRef<StringRef>())
       .Default(std::nullopt);
 }
@@ -90,7 +93,13 @@ static bool isParameter(Attribute value) {
     return false;
   StringRef kind = entry.getAs<StringAttr>("kind").getValue();
   std::optional<ArrayRef<StringRef>> keys = keysOfKind(kind);
-  return keys && haveIntegers(entry, *keys) && (kind != "map" || isMap(entry));
+  if (!keys || !haveIntegers(entry, *keys))
+    return false;
+  if (kind == "map")
+    return isMap(entry);
+  if (kind == "page_map")
+    return isText(entry, "element");
+  return kind != "page_step" || isOneOf(entry.get("of"), {"head_panel", "page", "head_page"});
 }
 
 static bool isFill(Attribute value) {

@@ -100,7 +100,12 @@ struct ParameterPlan {
     ErrorWord, ///< the address of the ErrorWord
     Frame,     ///< all arguments and the workspace as words, by value
     Constant,  ///< the four bytes `bits`
+    PageMap,   ///< a tensor map of the pages `arg`: `element`, `panels`, `boxRows`
+    PageStep,  ///< `of` the pages `arg`, which have `panels`
   };
+  /// The factors of a kernel's coordinates in a PageMap, which depend on how the pages lie:
+  /// (0, 0, head * HeadPanel, slot / 8, page * Page + head * HeadPage).
+  enum class Step : uint8_t { HeadPanel, Page, HeadPage };
   Kind kind = Kind::Pointer;
   int64_t arg = 0;
   int64_t dim = 0;
@@ -112,6 +117,9 @@ struct ParameterPlan {
   std::optional<int64_t> workspace;
   std::vector<int64_t> box;       ///< elements of each dimension, innermost first
   std::vector<MapDimension> dims; ///< as many as `box`
+  int64_t panels = 0;             ///< of 64 elements, of a slot's head
+  int64_t boxRows = 0;            ///< slots that one copy brings
+  Step of = Step::HeadPanel;
   bool operator==(const ParameterPlan &) const = default;
 };
 

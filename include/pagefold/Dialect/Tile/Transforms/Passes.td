@@ -151,7 +151,7 @@ def TileSelectSchedule : Pass<"tile-select-schedule", "::mlir::ModuleOp"> {
     Option<"kvTile", "kv-tile", "int64_t", "0", "Keys of a KV tile (default: 0, from the table)">,
     Option<"splits", "splits", "int64_t", "0", "Parts of the KV dimension (default: 0, from the table)">,
     Option<"form", "form", "std::string", "",
-           "outer or dot (host), pipelined or simt (cuda) (default: empty, from the table)">,
+           "outer or dot (host), pipelined (cuda), or simt (default: empty, from the table)">,
     Option<"target", "target", "std::string", /*default=*/"\"host\"", "host or cuda (default: host)">];
   let dependentDialects = ["::pagefold::tile::TileDialect"];
 }
