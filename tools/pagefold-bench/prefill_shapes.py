@@ -141,9 +141,9 @@ SHAPES = (
 
 # What a pass is worth: these kernels are built again without it, and timed on these shapes.
 VARIANTS = {
-    "no overlap": {"overlap_products": False},
-    "no lazy rescale": {"lazy_rescale": False},
-    "no sections": {"sections": False},
-    "none of the three": {"overlap_products": False, "lazy_rescale": False, "sections": False},
+    "no overlap": ("--no-overlap-products",),
+    "no lazy rescale": ("--no-lazy-rescale",),
+    "no sections": ("--no-sections",),
+    "none of the three": ("--no-overlap-products", "--no-lazy-rescale", "--no-sections"),
 }
 VARIED = tuple(s for s in PREFILL if s.heads == 16 and s.q_len in (512, 2048, 16384))

@@ -38,7 +38,9 @@ def tails_are_never_read(q_len):
             oracle.check(config, batch, out, lse, expected)
             results.append((batches.bits(out), batches.bits(lse)))
         for other in results[1:]:
-            assert all(torch.equal(a, b) for a, b in zip(results[0], other)), "bytes of no request change the result"
+            assert all(torch.equal(a, b) for a, b in zip(results[0], other)), (
+                "bytes of no request change the result"
+            )
 
     return body
 
@@ -62,7 +64,9 @@ def a_nan_stays_with_who_sees_it(function, config):
     sees[8 + 4 : 16, : config.heads // config.kv_heads] = True  # rows at positions 36 to 39
     for before, after in zip(clean, dirty):
         assert torch.isnan(after[sees]).all(), "a NaN among the visible keys must show"
-        assert torch.equal(batches.bits(before[~sees]), batches.bits(after[~sees])), "a NaN reaches rows that do not see it"
+        assert torch.equal(batches.bits(before[~sees]), batches.bits(after[~sees])), (
+            "a NaN reaches rows that do not see it"
+        )
 
 
 for _page in (None, 16):
@@ -88,11 +92,21 @@ def empty_requests(*shapes):
 
 
 _A06 = (([1] * 4, [0, 37, 0, 1]), ([2, 3, 0, 1], [0, 3, 0, 1]))
-_A07 = (([0, 1, 0, 1], [3, 3, 5, 5]), ([0, 0, 5, 0], [7, 0, 9, 3]), ([0] * 4, [3, 3, 5, 5]), ([], []), ([1, 2], [0, 0]))
+_A07 = (
+    ([0, 1, 0, 1], [3, 3, 5, 5]),
+    ([0, 0, 5, 0], [7, 0, 9, 3]),
+    ([0] * 4, [3, 3, 5, 5]),
+    ([], []),
+    ([1, 2], [0, 0]),
+)
 for _dtype in ("bf16", "f32"):
     for _page in (None, 16):
         _where = f"{_dtype}, {'dense' if _page is None else 'pages'}"
-        add(f"A06 {_where}", Attend(dtype=_dtype, page=_page, batch=4, q_len=3, kv_len=64), empty_requests(*_A06))
+        add(
+            f"A06 {_where}",
+            Attend(dtype=_dtype, page=_page, batch=4, q_len=3, kv_len=64),
+            empty_requests(*_A06),
+        )
         add(f"A07 {_where}", Attend(heads=9, kv_heads=3, dim=64, dtype=_dtype, page=_page, batch=4, q_len=5, kv_len=64),
             empty_requests(*_A07))  # fmt: skip
 
@@ -113,7 +127,10 @@ def merging_with_nothing_changes_nothing(function, config):
     import torch
 
     kind = batches.TORCH[config.dtype]
-    state = batches.normal(1, 5, config.heads, config.dim, dtype=config.dtype), batches.normal(2, 5, config.heads)
+    state = (
+        batches.normal(1, 5, config.heads, config.dim, dtype=config.dtype),
+        batches.normal(2, 5, config.heads),
+    )
     empty = torch.full_like(state[0], math.nan), torch.full_like(state[1], -math.inf)
     nothing = torch.zeros_like(state[0]), empty[1]
     results = [(state[0].shape, kind), (state[1].shape, torch.float32)]
@@ -167,7 +184,11 @@ def bits_far_away(function, config):
     oracle.check(config, batch, out, lse, oracle.attention(config, batch, masks=masks))
 
 
-add("A08 bits", Attend(dim=64, mask=("none",), bitmap=True, page=None, batch=2, q_len=20, kv_len=300), bits_far_away)
+add(
+    "A08 bits",
+    Attend(dim=64, mask=("none",), bitmap=True, page=None, batch=2, q_len=20, kv_len=300),
+    bits_far_away,
+)
 
 
 def triangle(length, device):
@@ -222,7 +243,9 @@ def many_requests(count):
         lens = torch.full((count,), 16, dtype=torch.int32, device=q.device)
         kind = [(q.shape, q.dtype), (q.shape[:2], torch.float32)]
         rows = torch.arange(count + 1, dtype=torch.int32, device=q.device)
-        out, lse = batches.call(function, kind, q=q, rows=rows, cache=pf.PagedKV(*pools, table[:, None], lens))
+        out, lse = batches.call(
+            function, kind, q=q, rows=rows, cache=pf.PagedKV(*pools, table[:, None], lens)
+        )
         scores = config.scale * torch.einsum("bhd,bkd->bhk", q.double(), k[:, :, 0].double())
         expected = torch.softmax(scores, -1) @ v[:, :, 0].double()
         error = (out.double() - expected).norm(dim=(1, 2)) / expected.norm(dim=(1, 2))
@@ -233,7 +256,11 @@ def many_requests(count):
 
 
 for _count in (65535, 65536, 70000):
-    add(f"A10 batch {_count}", Attend(heads=8, kv_heads=1, dim=64, batch=_count, q_len=1, kv_len=16), many_requests(_count))
+    add(
+        f"A10 batch {_count}",
+        Attend(heads=8, kv_heads=1, dim=64, batch=_count, q_len=1, kv_len=16),
+        many_requests(_count),
+    )
 
 
 # ---- A16: strides ---------------------------------------------------------------------------------------------
@@ -244,7 +271,10 @@ def same_as_contiguous(function, config, batch, strided: dict, **others):
     import batches
     import torch
 
-    kind = [((len(batch.q), config.heads, config.dim), batch.q.dtype), ((len(batch.q), config.heads), torch.float32)]
+    kind = [
+        ((len(batch.q), config.heads, config.dim), batch.q.dtype),
+        ((len(batch.q), config.heads), torch.float32),
+    ]
     views = batches.call(function, kind, **strided, **others)
     copies = {
         name: pf.PagedKV(x.k_pages.contiguous(), x.v_pages.contiguous(), x.table, x.lens)
@@ -271,16 +301,26 @@ def parts_of_a_projection(function, config):
     out, lse = same_as_contiguous(function, config, batch, {"q": q, "k": k, "v": v}, rows=rows, kv_rows=rows)
     oracle.check(config, batch, out, lse, oracle.attention(config, batch))
     wide = batches.normal(17, tokens, 16, 2 * config.dim, dtype=config.dtype)
-    same_as_contiguous(function, config, batch, {"q": wide[..., config.dim :], "k": k, "v": v}, rows=rows, kv_rows=rows)
+    same_as_contiguous(
+        function, config, batch, {"q": wide[..., config.dim :], "k": k, "v": v}, rows=rows, kv_rows=rows
+    )
     odd = batches.normal(18, tokens, 16, config.dim + 1, dtype=config.dtype)[..., 1:]
     try:
-        out, _ = same_as_contiguous(function, config, batch, {"q": odd, "k": k, "v": v}, rows=rows, kv_rows=rows)
+        out, _ = same_as_contiguous(
+            function, config, batch, {"q": odd, "k": k, "v": v}, rows=rows, kv_rows=rows
+        )
     except (ValueError, pf.PagefoldError) as error:
-        assert "q" in str(error) and "16" in str(error), f"expects an error that names q and 16 bytes, got: {error}"
+        assert "q" in str(error) and "16" in str(error), (
+            f"expects an error that names q and 16 bytes, got: {error}"
+        )
         torch.cuda.synchronize()
 
 
-add("A16 fused projection", Attend(heads=16, kv_heads=1, dim=64, page=None, batch=1, q_len=2048, kv_len=2048), parts_of_a_projection)
+add(
+    "A16 fused projection",
+    Attend(heads=16, kv_heads=1, dim=64, page=None, batch=1, q_len=2048, kv_len=2048),
+    parts_of_a_projection,
+)
 
 
 def parts_of_a_pool(function, config):
@@ -292,11 +332,17 @@ def parts_of_a_pool(function, config):
     for shape in ("interleaved", "layers"):
         views = []
         for x in (base.k_pages, base.v_pages):
-            both = x[:, None].expand(-1, 2, -1, -1, -1) if shape == "interleaved" else x[None].expand(3, -1, -1, -1, -1)
+            both = (
+                x[:, None].expand(-1, 2, -1, -1, -1)
+                if shape == "interleaved"
+                else x[None].expand(3, -1, -1, -1, -1)
+            )
             both = both.clone()
             views.append(both[:, 1] if shape == "interleaved" else both[2])
         cache = pf.PagedKV(*views, base.table, base.lens)
-        same_as_contiguous(function, config, batch, {"q": batch.q, "cache": cache}, rows=batches.i32([0, 8, 138]))
+        same_as_contiguous(
+            function, config, batch, {"q": batch.q, "cache": cache}, rows=batches.i32([0, 8, 138])
+        )
 
 
 add("A16 pool", Attend(batch=2, q_len=130, kv_len=300), parts_of_a_pool)
@@ -320,7 +366,9 @@ def append_into_a_view(function, config):
         said = matrix.run_layer(function, config, "A16")
     finally:
         batches.pool = original
-    assert layers and all(torch.isnan(x[0]).all() and torch.isnan(x[2]).all() for x in layers), "another layer was written"
+    assert layers and all(torch.isnan(x[0]).all() and torch.isnan(x[2]).all() for x in layers), (
+        "another layer was written"
+    )
     return said
 
 
@@ -347,7 +395,11 @@ def side_stream_and_capture(function, config):
     batch = batches.random_batch(config, [3, 64], [100, 64], 42)
     expected = oracle.attention(config, batch)
     late, cache = torch.full_like(batch.q, math.nan), batches.paged(batch, config, 1)
-    rows, out, lse = batches.i32([0, 3, 67]), torch.empty_like(batch.q), torch.empty(67, config.heads, device="cuda")
+    rows, out, lse = (
+        batches.i32([0, 3, 67]),
+        torch.empty_like(batch.q),
+        torch.empty(67, config.heads, device="cuda"),
+    )
     work = lambda: (late.copy_(batch.q), function(q=late, rows=rows, cache=cache, out=(out, lse)))
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
@@ -408,7 +460,11 @@ def pages_of_any_size(function, config):
 
 for _page in (1, 2, 3, 19, 256, 512):
     for _mask in (("causal",), ("window", 100)):
-        add(f"A43 pages of {_page}, {_mask[0]}", Attend(page=_page, mask=_mask, batch=7, q_len=130, kv_len=1000), pages_of_any_size)
+        add(
+            f"A43 pages of {_page}, {_mask[0]}",
+            Attend(page=_page, mask=_mask, batch=7, q_len=130, kv_len=1000),
+            pages_of_any_size,
+        )
 
 
 def memory_grows_with_the_length(function, config):
@@ -422,7 +478,11 @@ def memory_grows_with_the_length(function, config):
     size = function.plan["workspace"]["size"]
     scores = 4 * config.heads * config.q_len * config.kv_len
     assert size <= scores // 16, f"a workspace of {size} bytes, where the scores would take {scores}"
-    kinds = ["simt" if p["params"][0]["kind"] == "frame" else "pipelined" for p in function.plan.get("kernels", []) if p.get("params")]
+    kinds = [
+        "simt" if p["params"][0]["kind"] == "frame" else "pipelined"
+        for p in function.plan.get("kernels", [])
+        if p.get("params")
+    ]
     return f"workspace {size} bytes, kernels: {', '.join(kinds) or 'of the host'}"
 
 

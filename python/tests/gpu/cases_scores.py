@@ -36,7 +36,9 @@ def check_visible(function, config, batch, seen):
     for name in (lambda j: j % config.dim, lambda j: torch.div(j, config.dim, rounding_mode="floor")):
         eye = torch.eye(config.dim, device=batches.device(), dtype=torch.float64)
         vectors = [eye[name(torch.arange(length, device=eye.device))] for length in batch.kv_lens]
-        batch.values = [v.to(batch.q.dtype)[:, None].expand(-1, config.kv_heads, -1).contiguous() for v in vectors]
+        batch.values = [
+            v.to(batch.q.dtype)[:, None].expand(-1, config.kv_heads, -1).contiguous() for v in vectors
+        ]
         out, lse = batches.attend(function, config, batch)
         check_shares(batch, out, lse, seen, vectors)
     return out, lse
@@ -52,7 +54,9 @@ def check_shares(batch, out, lse, seen, vectors):
         assert ((got - expected).abs() <= 2**-8 * expected).all(), f"request {r}: not the visible set"
         logs = torch.log(count).float().expand(n, lse.shape[1])  # -inf where nothing is seen
         rows = lse[begin : begin + n]
-        assert ((rows == logs) | ((rows - logs).abs() <= 1e-4)).all(), f"request {r}: lse is not ln(visible keys)"
+        assert ((rows == logs) | ((rows - logs).abs() <= 1e-4)).all(), (
+            f"request {r}: lse is not ln(visible keys)"
+        )
 
 
 def positions(batch, r):
@@ -124,7 +128,11 @@ def the_last_columns_count(function, config):
     import batches
 
     batch = batches.random_batch(config, [128, 128], [256, 128], 12)
-    for x, dim in ((batch.q, config.dim), *((k, config.dim) for k in batch.keys), *((v, config.dim_of_values) for v in batch.values)):
+    for x, dim in (
+        (batch.q, config.dim),
+        *((k, config.dim) for k in batch.keys),
+        *((v, config.dim_of_values) for v in batch.values),
+    ):
         x[..., : dim - (dim % 16 or 8)] = 0
     batch.q *= 4
     checked(function, config, batch)
@@ -161,7 +169,11 @@ _A65 = {"heads": 1, "kv_heads": 1, "batch": 1, "mask": ("none",)}
 for _dtype in ("bf16", "f32"):
     for _page in (None, 16):
         _where = f"{_dtype}, {'dense' if _page is None else 'pages'}"
-        add(f"A65 dim 8, {_where}", Attend(**_A65, dim=8, dtype=_dtype, page=_page, q_len=256, kv_len=256), odd(256, 256))
+        add(
+            f"A65 dim 8, {_where}",
+            Attend(**_A65, dim=8, dtype=_dtype, page=_page, q_len=256, kv_len=256),
+            odd(256, 256),
+        )
         add(f"A65 dim 24, {_where}", Attend(**_A65, dim=24, dtype=_dtype, page=_page, q_len=65, kv_len=1009),
             odd(65, 1, 7, 63, 65, 1009))  # fmt: skip
 
@@ -181,7 +193,9 @@ def heads_find_their_group(function, config):
             values[:] = torch.arange(1, config.kv_heads + 1, device=values.device)[:, None].to(values.dtype)
         out, _ = batches.attend(function, config, batch)
         code = torch.arange(config.heads, device=out.device) // (config.heads // config.kv_heads) + 1
-        assert (out.double().round() == code[:, None]).all() and (out.double() / code[:, None] - 1).abs().max() <= 2**-7
+        assert (out.double().round() == code[:, None]).all() and (
+            out.double() / code[:, None] - 1
+        ).abs().max() <= 2**-7
 
 
 for _heads, _kv_heads in ((12, 4), (40, 8), (24, 4), (28, 4), (64, 4), (71, 1)):
@@ -190,7 +204,9 @@ for _heads, _kv_heads in ((12, 4), (40, 8), (24, 4), (28, 4), (64, 4), (71, 1)):
             Attend(heads=_heads, kv_heads=_kv_heads, dim=64, dtype=_dtype, batch=3, q_len=130, kv_len=2049, mask=("none",)),
             heads_find_their_group)  # fmt: skip
 for _heads, _kv_heads in ((33, 2), (3, 2), (8, 0)):
-    add_refusal(f"A14 {_heads} heads on {_kv_heads}", Attend(heads=_heads, kv_heads=_kv_heads), "expects .*heads?")
+    add_refusal(
+        f"A14 {_heads} heads on {_kv_heads}", Attend(heads=_heads, kv_heads=_kv_heads), "expects .*heads?"
+    )
 
 
 # ---- A19, A20, A22: which keys are visible -----------------------------------------------------------------
@@ -289,9 +305,17 @@ def huge_scores_under_a_cap(function, config):
 
 _A26 = {"batch": 2, "q_len": 130, "kv_len": 500}
 for _dtype in ("bf16", "f16"):
-    add(f"A26 one key, {_dtype}", Attend(**_A26, dtype=_dtype, mask=("prefix", 1), score=("cap", 1.0)), one_key_under_a_cap)
+    add(
+        f"A26 one key, {_dtype}",
+        Attend(**_A26, dtype=_dtype, mask=("prefix", 1), score=("cap", 1.0)),
+        one_key_under_a_cap,
+    )
     for _cap in (50.0, 30.0):
-        add(f"A26 cap {_cap:g}, {_dtype}", Attend(**_A26, dtype=_dtype, score=("cap", _cap)), huge_scores_under_a_cap)
+        add(
+            f"A26 cap {_cap:g}, {_dtype}",
+            Attend(**_A26, dtype=_dtype, score=("cap", _cap)),
+            huge_scores_under_a_cap,
+        )
     add(f"A26 cap 0 is none, {_dtype}", Attend(**_A26, dtype=_dtype, score=("cap", 0)),
         odd(130, 500))  # fmt: skip
 
@@ -330,7 +354,14 @@ def slopes_of(first, count):
     return body
 
 
-for _first, _count, _heads, _kv_heads in ((0, 6, 6, 2), (0, 12, 12, 4), (0, 40, 40, 8), (0, 71, 71, 1), (0, 12, 6, 2), (6, 12, 6, 2)):
+for _first, _count, _heads, _kv_heads in (
+    (0, 6, 6, 2),
+    (0, 12, 12, 4),
+    (0, 40, 40, 8),
+    (0, 71, 71, 1),
+    (0, 12, 6, 2),
+    (6, 12, 6, 2),
+):
     add(f"A31 heads {_first} to {_first + _heads} of {_count}",
         Attend(heads=_heads, kv_heads=_kv_heads, dim=64, score=("alibi",), batch=3, q_len=129, kv_len=600),
         slopes_of(_first, _count))  # fmt: skip

@@ -65,7 +65,9 @@ class Attend:
         return {"splits": self.splits, "kv_tile": self.kv_tile}
 
     def graph(self) -> pf.Graph:
-        with pf.Graph("attend", batch=self.batch, q_len=self.q_len, kv_len=self.kv_len, tokens=self.tokens) as g:
+        with pf.Graph(
+            "attend", batch=self.batch, q_len=self.q_len, kv_len=self.kv_len, tokens=self.tokens
+        ) as g:
             q = g.tokens("q", heads=self.heads, dim=self.dim, dtype=self.dtype)
             options = {"rows": g.rows(), "scale": self.scale, "lse": True}
             options["mask"] = MASKS[self.mask[0]](*self.mask[1:])
@@ -131,7 +133,9 @@ class Layer(Attend):
         return {"fuse": self.fuse}
 
     def graph(self) -> pf.Graph:
-        with pf.Graph("layer", batch=self.batch, q_len=self.q_len, kv_len=self.kv_len, tokens=self.tokens) as g:
+        with pf.Graph(
+            "layer", batch=self.batch, q_len=self.q_len, kv_len=self.kv_len, tokens=self.tokens
+        ) as g:
             q, k, v = (
                 g.tokens(name, heads=heads, dim=self.dim, dtype=self.dtype)
                 for name, heads in (("q", self.heads), ("k", self.kv_heads), ("v", self.kv_heads))
@@ -152,7 +156,8 @@ def merge_graph(heads: int, dim: int, dtype: str) -> pf.Graph:
     """(a, a_lse), (b, b_lse) to the merged state."""
     with pf.Graph("merge", batch=8, q_len=64, kv_len=64) as g:
         states = [
-            (g.tokens(name, heads=heads, dim=dim, dtype=dtype), g.tensor(f"{name}_lse", None, heads)) for name in "ab"
+            (g.tokens(name, heads=heads, dim=dim, dtype=dtype), g.tensor(f"{name}_lse", None, heads))
+            for name in "ab"
         ]
         g.returns(*pf.merge(*states))
     return g

@@ -81,7 +81,9 @@ def lens(rng, config) -> tuple[list[int], list[int]]:
     q_lens, kv_lens = [], []
     for _ in range(rng.randint(1, config.batch)):
         longest = config.q_len
-        q_lens.append(min(longest, rng.choice((0, 1, 1, 2, rng.randint(1, longest), rng.randint(1, longest)))))
+        q_lens.append(
+            min(longest, rng.choice((0, 1, 1, 2, rng.randint(1, longest), rng.randint(1, longest))))
+        )
         some = rng.randint(1, config.kv_len)
         kv_lens.append(rng.choice((0, 1, 17, 64, 128, min(some, 200), some)))
     return q_lens, kv_lens
@@ -106,9 +108,13 @@ def run_attend(function, config: Attend, seed: str) -> str:
         if config.mask == ("window_of",):
             extras["w"] = batches.i32([rng.randint(1, 400) for _ in q_lens])
         if config.mask == ("documents",):
-            extras["doc"] = batches.i32([start for n, length in zip(q_lens, kv_lens) for start in documents(rng, n, length)])
+            extras["doc"] = batches.i32(
+                [start for n, length in zip(q_lens, kv_lens) for start in documents(rng, n, length)]
+            )
         if config.bitmap:
-            masks = [batches.normal(93 + r, n, length) < 0.5 for r, (n, length) in enumerate(zip(q_lens, kv_lens))]
+            masks = [
+                batches.normal(93 + r, n, length) < 0.5 for r, (n, length) in enumerate(zip(q_lens, kv_lens))
+            ]
             packed = batches.pack(masks)
         if config.page is not None:
             layout, spare = rng.choice(("nhd", "hnd", "interleaved")), rng.choice((-1, 2**31 - 1, 0))
@@ -145,9 +151,12 @@ def run_layer(function, config: Layer, seed: str) -> str:
         cache = batches.paged(batch, config, number, rng.choice(("nhd", "hnd")))
         ends = lambda parts: [part[len(part) - n :] for part, n in zip(parts, q_lens)]
         new_k, new_v = (
-            batches.joined(ends(parts), config.kv_heads, config.dim, config.dtype) for parts in (batch.keys, batch.values)
+            batches.joined(ends(parts), config.kv_heads, config.dim, config.dtype)
+            for parts in (batch.keys, batch.values)
         )
-        cos, sin = (torch.from_numpy(t).to(batches.device()) for t in pf.rope_tables(config.kv_len, config.rotary))
+        cos, sin = (
+            torch.from_numpy(t).to(batches.device()) for t in pf.rope_tables(config.kv_len, config.rotary)
+        )
         gate = batches.normal(number + 92, len(batch.q), config.heads)
         hide_new_rows(config, cache, q_lens, kv_lens)
         kind = batches.TORCH[config.dtype]
@@ -164,9 +173,13 @@ def run_layer(function, config: Layer, seed: str) -> str:
             slack = 2 * oracle.ULP[config.dtype] * exact.abs().clamp_min(2**-6) + 4e-6
             assert ((got.double() - exact).abs() <= slack).all(), f"call {number}: rotation is off"
         for r, (values, whole) in enumerate(zip(batch.values, stored[1])):
-            assert torch.equal(batches.bits(values), batches.bits(whole)), f"call {number}: values of request {r} changed"
+            assert torch.equal(batches.bits(values), batches.bits(whole)), (
+                f"call {number}: values of request {r} changed"
+            )
         seen = batches.Batch(turned, stored[0], batch.values, q_lens)
-        used = max(used, oracle.check(config, batch, out, None, oracle.attention(config, seen, {"gate": gate})))
+        used = max(
+            used, oracle.check(config, batch, out, None, oracle.attention(config, seen, {"gate": gate}))
+        )
     return f"{100 * used:.0f} % of the tolerance"
 
 

@@ -134,9 +134,13 @@ def check(config, batch, out, lse, expected: Expected, slack: float = 1.0) -> fl
     for r, (begin, n) in enumerate(zip(batch.starts, batch.q_lens)):
         got, ref = out[begin : begin + n].double(), expected.out[begin : begin + n]
         bound = slack * tolerance(config.dtype, len(batch.keys[r]), expected.peak[r])
-        assert torch.isfinite(got).all(), f"request {r}: {(~torch.isfinite(got)).sum().item()} elements not finite"
+        assert torch.isfinite(got).all(), (
+            f"request {r}: {(~torch.isfinite(got)).sum().item()} elements not finite"
+        )
         error, norm = (got - ref).norm().item(), ref.norm().item()
-        assert error <= bound * norm, f"request {r}: relative error {error / max(norm, 1e-300):.2e}, bound {bound:.1e}"
+        assert error <= bound * norm, (
+            f"request {r}: relative error {error / max(norm, 1e-300):.2e}, bound {bound:.1e}"
+        )
         used = max(used, error / (bound * norm) if norm else 0.0)
         # The RMS is that of the rows that see something: the others are exactly 0.
         if written := int(ref.any(-1).sum()) * ref.shape[-1]:
@@ -144,7 +148,14 @@ def check(config, batch, out, lse, expected: Expected, slack: float = 1.0) -> fl
             worst = ((got - ref).abs() - ROUNDING[config.dtype] * ref.abs()).max().item()
             assert worst <= 8 * bound * rms, f"request {r}: worst element off by {worst / rms:.2e} of the RMS"
         if lse is not None:
-            check_lse(lse[begin : begin + n], expected.lse[begin : begin + n], config.dtype, expected.peak[r], slack, r)
+            check_lse(
+                lse[begin : begin + n],
+                expected.lse[begin : begin + n],
+                config.dtype,
+                expected.peak[r],
+                slack,
+                r,
+            )
     return used
 
 

@@ -43,7 +43,9 @@ def _in_child(work, output) -> None:
     except BaseException as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         first = (str(error).strip().splitlines() or [""])[0]
-        output.write(f"FAILED: {type(error).__name__}: {first} ({os.path.basename(last.filename)}:{last.lineno})")
+        output.write(
+            f"FAILED: {type(error).__name__}: {first} ({os.path.basename(last.filename)}:{last.lineno})"
+        )
         status = 1
     output.flush()
     os._exit(status)  # no clean-up: it could wait for a GPU
