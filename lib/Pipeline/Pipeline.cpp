@@ -87,11 +87,13 @@ static void buildHost(OpPassManager &manager, const CompileOptions &options) {
 
 static void buildHopper(OpPassManager &manager, const CompileOptions &options) {
   TileToHopperOptions lowering;
+  lowering.sections = options.sections;
   lowering.counters = options.counters;
   manager.addPass(createTileToHopper(lowering));
-  manager.addPass(
-      hopper::createHopperOverlapProducts()); // of kernels as tile-to-hopper writes them
-  manager.addPass(hopper::createHopperLazyRescale());
+  if (options.overlapProducts) // of kernels as tile-to-hopper writes them
+    manager.addPass(hopper::createHopperOverlapProducts());
+  if (options.lazyRescale)
+    manager.addPass(hopper::createHopperLazyRescale());
   OpPassManager &simt = manager.nest<gpu::GPUModuleOp>().nest<func::FuncOp>();
   simt.addPass(createCanonicalizerPass());
   simt.addPass(createCSEPass());

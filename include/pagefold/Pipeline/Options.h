@@ -29,6 +29,9 @@ struct CompileOptions {
   std::string code = "ptx";    ///< of the cuda target; or "cubin"
   bool fuse = true;            ///< attn-fuse
   bool onlineSoftmax = true;   ///< off: the materialised baseline
+  bool overlapProducts = true; ///< hopper-overlap-products
+  bool lazyRescale = true;     ///< hopper-lazy-rescale
+  bool sections = true;        ///< of tile-to-hopper: query tiles in an order made for the L2
   bool counters = false;       ///< count tiles in the workspace
   bool keepGraph = false;      ///< the artifact holds the graph too, for pagefold-run
   int64_t qTile = 0, kvTile = 0, splits = 0;

@@ -24,6 +24,8 @@ public:
   static std::unique_ptr<KVSource> create(SpaceKernel &kernel, const PipelinedSpace &space);
   virtual ~KVSource() = default;
 
+  mlir::Value keyMap() const { return keys.map; }
+  mlir::Value valueMap() const { return values.map; }
   /// Values that a tile's copies need and that take time to read; one list for K and V.
   virtual Values lookUp(const Request &request, mlir::Value tile) = 0;
   /// Checks them, once they are needed: a check at once would wait for them.

@@ -36,7 +36,8 @@ static SharedAllocations allocate(HopperBuilder &b, const PipelinedSpace &space)
   SharedAllocations shared;
   if (hasOutputTiles(space))
     shared.output = AllocOp::create(b, space.outputTiles());
-  shared.tiles = AllocRingOp::create(b, space.tileRing(), 2, 1); // read by the producing warps
+  shared.tiles = AllocRingOp::create(b, space.tileRing(), 1, 1);
+  shared.valueTiles = AllocRingOp::create(b, space.tileRing(), 1, 1);
   shared.query = ring(space.queryRing());
   shared.keys = ring(space.keyRing());
   shared.values = ring(space.valueRing());

@@ -101,7 +101,8 @@ struct PipelinedSpace {
 inline constexpr int64_t kMaxPartials = 132;
 
 struct SharedAllocations {
-  mlir::Value tiles; ///< notes of query tiles, from the scheduler to the producer
+  mlir::Value tiles;      ///< notes of query tiles, from the scheduler to the keys' warp
+  mlir::Value valueTiles; ///< from there to the values' warp
   mlir::Value query, keys, values;
   mlir::Value output; ///< null where there is no room for it
 };

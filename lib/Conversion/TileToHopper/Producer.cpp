@@ -40,6 +40,7 @@ private:
   Value makeQueryMap();
   Tile readTile(ValueRange note);
   void bringQueries(const Tile &tile, Value turn);
+  void handOn(ValueRange note, Value turn);
   Value bringTile(const Tile &tile, Value turn, Value queryTurn);
   void emitLoop();
   /// On one lane, where not one alone is at work anyway.
@@ -122,6 +123,15 @@ ProducerEmitter::Tile ProducerEmitter::readTile(ValueRange note) {
   return tile;
 }
 
+/// To the values' warp.
+void ProducerEmitter::handOn(ValueRange note, Value turn) {
+  AcquireOp::create(b, shared.valueTiles, turn);
+  onOneLane([&] {
+    WriteNoteOp::create(b, shared.valueTiles, turn, note);
+    ArriveOp::create(b, shared.valueTiles, turn);
+  });
+}
+
 /// All copies of this warp's side for a query tile, the newest KV tile first; returns the turn
 /// after it.
 Value ProducerEmitter::bringTile(const Tile &tile, Value turn, Value queryTurn) {
@@ -133,8 +143,10 @@ Value ProducerEmitter::bringTile(const Tile &tile, Value turn, Value queryTurn) 
       source->bringValues(shared.values, turn, tile.request, tile.kvHead, number, settled);
   };
   bring(turn, tile.newest, source->lookUp(tile.request, tile.newest));
-  if (side == Side::Keys)
+  if (side == Side::Keys) {
     bringQueries(tile, queryTurn);
+    handOn(tile.note, queryTurn);
+  }
   Value next = b.add(turn, 1);
   for (size_t i = 0; i < space.rangeIsMasked.size(); ++i) {
     Value begin = tile.note[TileNote::FirstRange + 2 * i];
@@ -157,28 +169,35 @@ Value ProducerEmitter::bringTile(const Tile &tile, Value turn, Value queryTurn) 
 //===----------------------------------------------------------------------===//
 
 void ProducerEmitter::emitLoop() {
-  Value zero = b.i32(0);
+  onOneLane([&] { // before the first tile is known
+    if (side == Side::Keys)
+      PrefetchMapOp::create(b, queryMap);
+    PrefetchMapOp::create(b, side == Side::Keys ? source->keyMap() : source->valueMap());
+  });
+  Value zero = b.i32(0), tiles = side == Side::Keys ? shared.tiles : shared.valueTiles;
   Values turns = b.whileLoopWithHead(
       {zero, zero},
       [&](ValueRange now) {
-        WaitOp::create(b, shared.tiles, now[1]);
+        WaitOp::create(b, tiles, now[1]);
         SmallVector<Type> types(TileNote::Words, b.getI32Type());
-        auto note = ReadNoteOp::create(b, types, shared.tiles, now[1]);
+        auto note = ReadNoteOp::create(b, types, tiles, now[1]);
         Values words(note.getResults());
         return std::pair(b.atLeast(words[TileNote::FirstRow], zero), words);
       },
       [&](ValueRange now) {
         if (!source->usesOneLane())
           SyncWarpOp::create(b); // all lanes have read the note
-        ReleaseOp::create(b, shared.tiles, now[1], Value());
+        ReleaseOp::create(b, tiles, now[1], Value());
         Value next = bringTile(readTile(now.drop_front(2)), now[0], now[1]);
         return Values{next, b.add(now[1], 1)};
       });
   if (side != Side::Keys)
     return;
+  Values end(TileNote::Words, b.i32(-1));
+  handOn(end, turns[1]);
+  AcquireOp::create(b, shared.query, turns[1]);
   onOneLane([&] {
-    AcquireOp::create(b, shared.query, turns[1]);
-    WriteNoteOp::create(b, shared.query, turns[1], Values(TileNote::Words, b.i32(-1)));
+    WriteNoteOp::create(b, shared.query, turns[1], end);
     ArriveOp::create(b, shared.query, turns[1]);
   });
 }

@@ -26,7 +26,7 @@ Request Request::of(Value number, ValueRange fields) {
 
 RequestReader::RequestReader(SpaceKernel &kernel, const PipelinedSpace &space)
     : kernel(kernel), b(kernel.builder()), space(space), size(kernel.extent(space.rows, 0, -1)),
-      lane(b.lane()), cta(b.cta()) {}
+      lane(b.lane()) {}
 
 int64_t RequestReader::maxChunks() const {
   return llvm::divideCeil(kernel.workspaceLayout().getBounds().getBatch(), kWarp);
@@ -36,14 +36,13 @@ Value RequestReader::load(Value buffer, Value index, Value valid) {
   return LoadOp::create(b, b.getI32Type(), kernel.pointer(buffer), index, valid, b.i32(0));
 }
 
-/// The first reason that holds is the one reported, by the first CTA: the others find the same.
+/// The first reason that holds is the one reported.
 void RequestReader::check(Finding &finding, Value wrong, host::Reason reason, Value value,
                           Value limit) {
   if (finding.report) {
     Value isNew = b.both(wrong, b.equal(finding.broken, b.boolean(false)));
-    Value mine = b.both(isNew, b.equal(cta, b.i32(0)));
     ReportOp::create(b, kernel.errorWord(), finding.number, value, limit,
-                     static_cast<int64_t>(reason), mine);
+                     static_cast<int64_t>(reason), isNew);
   }
   finding.broken = b.either(finding.broken, wrong);
 }
@@ -109,6 +108,18 @@ Request RequestReader::read(Value chunk, bool report) {
   request.qLen = b.select(b.either(badRows, b.less(maxQLen, qLen)), zero, qLen);
   request.kvLen = b.select(finding.broken, zero, kvLen);
   return request;
+}
+
+void RequestReader::report() {
+  b.ifThen(b.equal(b.cta(), b.i32(0)), [&] {
+    Value chunks = b.ceilDivide(size, kWarp);
+    b.whileLoop(
+        b.i32(0), [&](ValueRange v) { return b.less(v[0], chunks); },
+        [&](ValueRange v) {
+          read(v[0], /*report=*/true);
+          return Values{b.add(v[0], 1)};
+        });
+  });
 }
 
 Request RequestReader::broadcast(const Request &lanes, Value chunk, Value from) {

@@ -40,9 +40,10 @@ public:
   mlir::Value batchSize() { return size; }
   int64_t maxChunks() const;
 
-  /// Lane l reads request 32 chunk + l; past the batch it has no rows. Broken requests are reported
-  /// by the first CTA where `report` is set.
-  Request read(mlir::Value chunk, bool report);
+  /// Lane l reads request 32 chunk + l; past the batch it has no rows.
+  Request read(mlir::Value chunk) { return read(chunk, /*report=*/false); }
+  /// The first CTA reports what is broken; behind all else, so that no tile waits for it.
+  void report();
   /// The request that lane `lane` holds, in all lanes.
   Request broadcast(const Request &lanes, mlir::Value chunk, mlir::Value lane);
 
@@ -54,13 +55,14 @@ private:
   };
   void check(Finding &finding, mlir::Value wrong, host::Reason reason, mlir::Value value,
              mlir::Value limit);
+  Request read(mlir::Value chunk, bool report);
   mlir::Value tableColumns(const Request &request, mlir::Value next, mlir::Value valid);
   mlir::Value load(mlir::Value buffer, mlir::Value index, mlir::Value valid);
 
   SpaceKernel &kernel;
   HopperBuilder &b;
   const PipelinedSpace &space;
-  mlir::Value size, lane, cta;
+  mlir::Value size, lane;
 };
 
 } // namespace pagefold::hopper

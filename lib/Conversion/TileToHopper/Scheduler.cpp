@@ -124,6 +124,7 @@ void SchedulerEmitter::emit() {
     return Values{next};
   })[0];
   hand(Values(TileNote::Words, b.i32(-1)), turn);
+  requests.report();
 }
 
 void pagefold::hopper::emitScheduler(SpaceKernel &kernel, const PipelinedSpace &space,

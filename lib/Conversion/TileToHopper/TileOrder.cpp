@@ -42,8 +42,8 @@ TileOrder::Chunk TileOrder::chunkOf(ValueRange values) {
           values[2], values[3], values[4]};
 }
 
-TileOrder::Chunk TileOrder::readChunk(Value number, Value base, bool report) {
-  Chunk chunk{number, base, requests.read(number, report), {}, {}, {}};
+TileOrder::Chunk TileOrder::readChunk(Value number, Value base) {
+  Chunk chunk{number, base, requests.read(number), {}, {}, {}};
   chunk.blocks = b.ceilDivide(chunk.requests.qLen, space.queriesPerTile());
   chunk.upTo = b.warpScan(b.mul(chunk.blocks, space.tileHeads()));
   chunk.tiles = b.shuffle(chunk.upTo, b.i32(kWarp - 1));
@@ -196,7 +196,7 @@ TileOrder::Chunk TileOrder::advance(const Chunk &chunk, Value number) {
       [&](ValueRange v) {
         Chunk now = chunkOf(v);
         Value base = b.add(now.base, now.tiles);
-        return readChunk(b.add(now.number, 1), base, /*report=*/false).values();
+        return readChunk(b.add(now.number, 1), base).values();
       });
   return chunkOf(found);
 }
@@ -206,7 +206,7 @@ Values TileOrder::forEachTile(ValueRange init,
   bool one = requests.maxChunks() == 1;
   Value zero = b.i32(0);
   chunks = b.ceilDivide(requests.batchSize(), kWarp);
-  Chunk first = readChunk(zero, zero, /*report=*/true);
+  Chunk first = readChunk(zero, zero);
   if (one) {
     total = first.tiles;
     findTail(first);
@@ -215,7 +215,7 @@ Values TileOrder::forEachTile(ValueRange init,
     total = b.whileLoop(
         {b.i32(1), first.tiles}, [&](ValueRange v) { return b.less(v[0], chunks); },
         [&](ValueRange v) {
-          Chunk chunk = readChunk(v[0], v[1], /*report=*/true);
+          Chunk chunk = readChunk(v[0], v[1]);
           return Values{b.add(v[0], 1), b.add(v[1], chunk.tiles)};
         })[1];
   }

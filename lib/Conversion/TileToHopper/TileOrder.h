@@ -54,7 +54,7 @@ private:
     mlir::Value tiles;        ///< of the chunk
     Values values() const;
   };
-  Chunk readChunk(mlir::Value number, mlir::Value base, bool report);
+  Chunk readChunk(mlir::Value number, mlir::Value base);
   Chunk chunkOf(mlir::ValueRange values);
   /// The chunk that holds a tile, from the one that held a tile before it.
   Chunk advance(const Chunk &chunk, mlir::Value number);

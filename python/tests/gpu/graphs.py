@@ -1,0 +1,163 @@
+# graphs.py - the attention graphs of the GPU suite
+#
+# Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A graph by its configuration. Building one needs neither a GPU nor the compiler."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pagefold as pf
+from pagefold.masks import k as key_index
+
+MASKS = {
+    "none": pf.no_mask,
+    "causal": pf.causal,
+    "window": lambda size: pf.causal() & pf.window(size),
+    "window_of": lambda: pf.causal() & pf.window(pf.sym("w", at_least=1)),  # of each request
+    "prefix": pf.prefix,
+    "causal_or_prefix": lambda size: pf.causal() | pf.prefix(size),
+    "sink_window": pf.sink_window,
+    "chunked": pf.chunked,
+    "documents": lambda: pf.causal() & (key_index >= pf.per_row("doc")),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Attend:
+    """One attention. Arguments of the graph, where the configuration asks for them, in this order:
+
+    q, rows; k, v, kv_rows (page None) or cache; slopes [heads] (score alibi); bias [q_len, kv_len] (score bias);
+    sinks [heads]; bits, starts (bitmap); w [batch] (mask window_of); doc [tokens] (mask documents); gate [tokens, heads].
+    Results: out, lse.
+    """
+
+    heads: int = 8
+    kv_heads: int = 2
+    dim: int = 128
+    v_dim: int | None = None
+    dtype: str = "bf16"
+    page: int | None = 16
+    mask: tuple = ("causal",)
+    score: tuple | None = None  # ("cap", c), ("alibi",) or ("bias", q_len, kv_len)
+    sinks: bool = False
+    bitmap: bool = False
+    gate: bool = False
+    batch: int = 8
+    q_len: int = 300
+    kv_len: int = 2100
+    tokens: int | None = None
+    splits: int | None = None
+    kv_tile: int | None = None
+
+    @property
+    def dim_of_values(self) -> int:
+        return self.v_dim or self.dim
+
+    @property
+    def scale(self) -> float:
+        return self.dim**-0.5
+
+    @property
+    def options(self) -> dict:
+        """For pagefold.compile."""
+        return {"splits": self.splits, "kv_tile": self.kv_tile}
+
+    def graph(self) -> pf.Graph:
+        with pf.Graph(
+            "attend", batch=self.batch, q_len=self.q_len, kv_len=self.kv_len, tokens=self.tokens
+        ) as g:
+            q = g.tokens("q", heads=self.heads, dim=self.dim, dtype=self.dtype)
+            options = {"rows": g.rows(), "scale": self.scale, "lse": True}
+            options["mask"] = MASKS[self.mask[0]](*self.mask[1:])
+            keys = self._keys(g, options)
+            self._scores(g, options)
+            if self.mask[0] == "window_of":
+                options["symbols"] = {"w": g.per_request("w")}
+            if self.mask[0] == "documents":
+                options["row_values"] = {"doc": g.positions("doc")}
+            if self.gate:
+                gate = g.tensor("gate", None, self.heads)
+                options["epilogue"] = lambda o, q, h: o / (1 + pf.exp(-gate[pf.token(q), h]))
+            g.returns(*pf.attention(q, *keys, **options))
+        return g
+
+    def _keys(self, g: pf.Graph, options: dict) -> list:
+        if self.page is not None:
+            return [
+                g.paged_kv(
+                    "cache",
+                    heads=self.kv_heads,
+                    dim=self.dim,
+                    v_dim=self.dim_of_values,
+                    dtype=self.dtype,
+                    page=self.page,
+                )
+            ]
+        dims = (("k", self.dim), ("v", self.dim_of_values))
+        keys = [g.tokens(name, heads=self.kv_heads, dim=dim, dtype=self.dtype) for name, dim in dims]
+        options["kv_rows"] = g.rows("kv_rows")
+        return keys
+
+    def _scores(self, g: pf.Graph, options: dict) -> None:
+        kind = self.score and self.score[0]
+        if kind == "alibi":
+            slopes = g.tensor("slopes", self.heads)
+            options["score"] = lambda s, q, k, h: s - slopes[h] * (pf.position(q) - k)
+        elif kind == "bias":
+            bias = g.tensor("bias", *self.score[1:])
+            options["score"] = lambda s, q, k, h: s + bias[q, k]
+        elif kind == "cap":
+            options["score"] = lambda s, q, k, h: pf.soft_cap(s, self.score[1])
+        if self.sinks:
+            options["sinks"] = g.tensor("sinks", self.heads)
+        if self.bitmap:
+            options["bitmap"] = (g.tensor("bits", None, dtype="i8"), g.tensor("starts", None, dtype="i64"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Layer(Attend):
+    """RoPE of q and k by the rows' positions, append, causal attention with a gate.
+
+    Arguments: q, k, v [tokens, ...], rows, cache, cos, sin, gate. Results: out, the rotated q. `fuse` moves the small
+    ops into the kernels around them.
+    """
+
+    pairing: str = "half_split"
+    rotary: int = 64
+    fuse: bool = True
+
+    @property
+    def options(self) -> dict:
+        return {"fuse": self.fuse}
+
+    def graph(self) -> pf.Graph:
+        with pf.Graph(
+            "layer", batch=self.batch, q_len=self.q_len, kv_len=self.kv_len, tokens=self.tokens
+        ) as g:
+            q, k, v = (
+                g.tokens(name, heads=heads, dim=self.dim, dtype=self.dtype)
+                for name, heads in (("q", self.heads), ("k", self.kv_heads), ("v", self.kv_heads))
+            )
+            rows = g.rows()
+            cache = g.paged_kv("cache", heads=self.kv_heads, dim=self.dim, dtype=self.dtype, page=self.page)
+            cos, sin = (g.tensor(name, None, self.rotary // 2) for name in ("cos", "sin"))
+            gate = g.tensor("gate", None, self.heads)
+            q, k = (pf.rope(x, cos, sin, rows=rows, cache=cache, pairing=self.pairing) for x in (q, k))
+            cache = pf.append(k, v, cache, rows=rows)
+            epilogue = lambda o, q, h: o / (1 + pf.exp(-gate[pf.token(q), h]))
+            out = pf.attention(q, cache, rows=rows, scale=self.scale, mask=pf.causal(), epilogue=epilogue)
+            g.returns(out, q)
+        return g
+
+
+def merge_graph(heads: int, dim: int, dtype: str) -> pf.Graph:
+    """(a, a_lse), (b, b_lse) to the merged state."""
+    with pf.Graph("merge", batch=8, q_len=64, kv_len=64) as g:
+        states = [
+            (g.tokens(name, heads=heads, dim=dim, dtype=dtype), g.tensor(f"{name}_lse", None, heads))
+            for name in "ab"
+        ]
+        g.returns(*pf.merge(*states))
+    return g
