@@ -18,7 +18,7 @@ static constexpr int64_t kUnit = 8, kDepth = 16;
 
 /// Copies that a lane starts in one turn of the loop: shuffles and addresses of one hide behind
 /// those of the others.
-static constexpr int64_t kCopiesAtOnce = 4;
+static constexpr int64_t kCopiesAtOnce = 2;
 
 GatherSource::GatherSource(SpaceKernel &kernel, const PipelinedSpace &space)
     : PagedSource(kernel, space) {
@@ -30,8 +30,8 @@ GatherSource::GatherSource(SpaceKernel &kernel, const PipelinedSpace &space)
   values = side(paged.getVPages(), space.vDim);
 }
 
-Value GatherSource::keyOf(Value tile, int64_t number) {
-  return b.add(b.add(b.mul(tile, space.kvTile), number * kWarp), lane);
+Value GatherSource::keyOf(Value tile, Value chunk) {
+  return b.add(b.add(b.mul(tile, space.kvTile), b.mul(chunk, kWarp)), lane);
 }
 
 Values GatherSource::lookUp(const Request &request, Value tile) {
@@ -39,13 +39,13 @@ Values GatherSource::lookUp(const Request &request, Value tile) {
   for (int64_t first = 0; first < space.kvTile; first += kWarp) {
     int64_t rows = std::min(space.kvTile - first, kWarp);
     Value hasRow = rows == kWarp ? b.boolean(true) : b.less(lane, b.i32(rows));
-    pages.push_back(findPage(request, keyOf(tile, first / kWarp), hasRow));
+    pages.push_back(findPage(request, keyOf(tile, b.i32(first / kWarp)), hasRow));
   }
   return pages;
 }
 
-GatherSource::Chunk GatherSource::findRows(const Side &side, int64_t number, Value kvHead,
-                                           Value tile, Value page) {
+GatherSource::Chunk GatherSource::findRows(const Side &side, Value number, Value kvHead, Value tile,
+                                           Value page) {
   Value slot = b.remainder(keyOf(tile, number), space.pageSize);
   auto along = [&](int64_t dim, Value index) {
     return b.mul(b.widen(index), kernel.stride(side.buffer, dim));
@@ -54,9 +54,7 @@ GatherSource::Chunk GatherSource::findRows(const Side &side, int64_t number, Val
   Value present = b.atLeast(page, b.i32(0));
   start = b.select(present, start, b.i64(0));
   auto half = [&](Value bits) { return b.createOrFold<arith::TruncIOp>(b.getI32Type(), bits); };
-  int64_t firstRow = number * kWarp;
-  return {firstRow, std::min(space.kvTile - firstRow, kWarp), half(start),
-          half(b.createOrFold<arith::ShRUIOp>(start, b.i64(32))),
+  return {b.mul(number, kWarp), half(start), half(b.createOrFold<arith::ShRUIOp>(start, b.i64(32))),
           BallotOp::create(b, b.getI32Type(), present)};
 }
 
@@ -65,7 +63,8 @@ GatherSource::Chunk GatherSource::findRows(const Side &side, int64_t number, Val
 void GatherSource::copyRows(const Side &side, Value ring, Value turn, const Chunk &chunk) {
   int64_t units = llvm::alignTo(side.dim, kDepth) / kUnit;
   int64_t lanes = llvm::PowerOf2Ceil(units), rowsAtOnce = kWarp / lanes;
-  int64_t step = std::min(chunk.rows, kCopiesAtOnce * rowsAtOnce);
+  int64_t lastRows = space.kvTile % kWarp ? space.kvTile % kWarp : kWarp;
+  int64_t step = std::min(lastRows, kCopiesAtOnce * rowsAtOnce);
   Value unit = b.remainder(lane, lanes), laneRow = b.divide(lane, lanes);
   Value unitStart = b.widen(b.mul(unit, kUnit));
   bool isPadded = units * kUnit > side.dim;
@@ -83,7 +82,7 @@ void GatherSource::copyRows(const Side &side, Value ring, Value turn, const Chun
       Value present = arith::TruncIOp::create(b, b.getI1Type(), bit);
       if (isPadded)
         present = b.both(present, b.less(unit, b.i32(side.dim / kUnit)));
-      copies.push_back({b.add(row, chunk.firstRow), b.add(start, unitStart), present});
+      copies.push_back({b.add(chunk.firstRow, row), b.add(start, unitStart), present});
     }
     auto start = [&] {
       for (const Copy &copy : copies)
@@ -92,18 +91,32 @@ void GatherSource::copyRows(const Side &side, Value ring, Value turn, const Chun
     };
     units == lanes ? start() : b.ifThen(b.less(unit, b.i32(units)), start);
   };
+  Value rows = b.i32(kWarp);
+  if (lastRows < kWarp)
+    rows = b.min(rows, b.sub(b.i32(space.kvTile), chunk.firstRow));
   b.whileLoop(
-      {b.i32(0)}, [&](ValueRange first) { return b.less(first[0], b.i32(chunk.rows)); },
+      {b.i32(0)}, [&](ValueRange first) { return b.less(first[0], rows); },
       [&](ValueRange first) {
         copyStep(first[0]);
         return Values{b.add(first[0], step)};
       });
 }
 
-/// All copies of the tile are under way before any is waited for.
+/// All copies of the tile are under way before any is waited for. A loop, whose pages rotate: of
+/// all chunks' code side by side ptxas makes more addresses than there are registers.
 void GatherSource::copy(const Side &side, Value ring, Value turn, const Request &, Value kvHead,
                         Value tile, ValueRange found) {
-  for (auto [number, page] : llvm::enumerate(found))
-    copyRows(side, ring, turn, findRows(side, number, kvHead, tile, page));
+  Values carried{b.i32(0)};
+  carried.append(found.begin(), found.end());
+  b.whileLoop(
+      carried,
+      [&](ValueRange now) { return b.less(now[0], b.i32(static_cast<int64_t>(found.size()))); },
+      [&](ValueRange now) {
+        copyRows(side, ring, turn, findRows(side, now[0], kvHead, tile, now[1]));
+        Values next{b.add(now[0], 1)};
+        next.append(now.begin() + 2, now.end());
+        next.push_back(now[1]);
+        return next;
+      });
   ArriveGatheredOp::create(b, ring, turn);
 }

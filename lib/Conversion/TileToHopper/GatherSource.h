@@ -25,23 +25,24 @@ namespace pagefold::hopper {
 class GatherSource : public PagedSource {
 public:
   GatherSource(SpaceKernel &kernel, const PipelinedSpace &space);
+  bool copiesRows() const override { return true; }
   /// A page id for each 32 rows of the tile.
   Values lookUp(const Request &request, mlir::Value tile) override;
 
 private:
   /// A part of the tile whose rows the lanes have found, at most one each.
   struct Chunk {
-    int64_t firstRow, rows;
+    mlir::Value firstRow;
     mlir::Value low, high; ///< of the element where the lane's row starts; i32 halves
     mlir::Value present;   ///< a bit for each row
   };
-  Chunk findRows(const Side &side, int64_t number, mlir::Value kvHead, mlir::Value tile,
+  Chunk findRows(const Side &side, mlir::Value number, mlir::Value kvHead, mlir::Value tile,
                  mlir::Value page);
   void copyRows(const Side &side, mlir::Value ring, mlir::Value turn, const Chunk &chunk);
   void copy(const Side &side, mlir::Value ring, mlir::Value turn, const Request &request,
             mlir::Value kvHead, mlir::Value tile, mlir::ValueRange found) override;
-  /// The key of the lane's row in chunk `number`.
-  mlir::Value keyOf(mlir::Value tile, int64_t number);
+  /// The key of the lane's row in a chunk.
+  mlir::Value keyOf(mlir::Value tile, mlir::Value chunk);
 };
 
 } // namespace pagefold::hopper

@@ -24,6 +24,7 @@ public:
   static std::unique_ptr<KVSource> create(SpaceKernel &kernel, const PipelinedSpace &space);
   virtual ~KVSource() = default;
 
+  /// Null where no map is used.
   mlir::Value keyMap() const { return keys.map; }
   mlir::Value valueMap() const { return values.map; }
   /// Values that a tile's copies need and that take time to read; one list for K and V.
@@ -32,6 +33,9 @@ public:
   virtual Values settle(const Request &, mlir::ValueRange found) { return Values(found); }
   /// Whether one lane starts all copies, and alone calls what follows; else all lanes do.
   virtual bool usesOneLane() const = 0;
+  /// Whether the warp copies rows by itself, which takes its registers: queries are brought before
+  /// the keys, so that their note is out of the way.
+  virtual bool copiesRows() const { return false; }
   /// Acquires the turn's stage and starts the copies.
   void bringKeys(mlir::Value ring, mlir::Value turn, const Request &request, mlir::Value kvHead,
                  mlir::Value tile, mlir::ValueRange found);

@@ -142,11 +142,15 @@ Value ProducerEmitter::bringTile(const Tile &tile, Value turn, Value queryTurn) 
     else
       source->bringValues(shared.values, turn, tile.request, tile.kvHead, number, settled);
   };
-  bring(turn, tile.newest, source->lookUp(tile.request, tile.newest));
-  if (side == Side::Keys) {
+  auto passOn = [&] {
     bringQueries(tile, queryTurn);
     handOn(tile.note, queryTurn);
-  }
+  };
+  if (side == Side::Keys && source->copiesRows())
+    passOn();
+  bring(turn, tile.newest, source->lookUp(tile.request, tile.newest));
+  if (side == Side::Keys && !source->copiesRows())
+    passOn();
   Value next = b.add(turn, 1);
   for (size_t i = 0; i < space.rangeIsMasked.size(); ++i) {
     Value begin = tile.note[TileNote::FirstRange + 2 * i];
@@ -172,7 +176,8 @@ void ProducerEmitter::emitLoop() {
   onOneLane([&] { // before the first tile is known
     if (side == Side::Keys)
       PrefetchMapOp::create(b, queryMap);
-    PrefetchMapOp::create(b, side == Side::Keys ? source->keyMap() : source->valueMap());
+    if (Value map = side == Side::Keys ? source->keyMap() : source->valueMap())
+      PrefetchMapOp::create(b, map);
   });
   Value zero = b.i32(0), tiles = side == Side::Keys ? shared.tiles : shared.valueTiles;
   Values turns = b.whileLoopWithHead(
