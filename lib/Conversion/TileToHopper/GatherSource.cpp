@@ -18,7 +18,7 @@ static constexpr int64_t kUnit = 8, kDepth = 16;
 
 /// Copies that a lane starts in one turn of the loop: shuffles and addresses of one hide behind
 /// those of the others.
-static constexpr int64_t kCopiesAtOnce = 2;
+static constexpr int64_t kCopiesAtOnce = 4;
 
 GatherSource::GatherSource(SpaceKernel &kernel, const PipelinedSpace &space)
     : PagedSource(kernel, space) {
