@@ -42,7 +42,7 @@
 func.func @f(%q: tensor<?x8x128xbf16>, %rows: tensor<?xi32>, %k: tensor<?x2x128xbf16>, %v: tensor<?x2x128xbf16>,
              %kv_rows: tensor<?xi32>) -> tensor<?x8x128xbf16>
     attributes {attn.bounds = #attn.bounds<batch 4, q_len 4096, kv_len 4096>} {
-  %kv = attn.dense_kv %k, %v rows(%kv_rows) : DENSE
-  %o = attn.attention %q, %kv rows(%rows) scale 0.0883 mask <causal> : ATTN
+  %o = attn.attention %q, %k, %v rows(%rows) kv_rows(%kv_rows) scale 0.0883 mask <causal>
+    : tensor<?x8x128xbf16>, tensor<?x2x128xbf16>, tensor<?x2x128xbf16>, tensor<?xi32>, tensor<?xi32> -> tensor<?x8x128xbf16>
   return %o : tensor<?x8x128xbf16>
 }
