@@ -22,6 +22,9 @@ static constexpr OptionRow kOptions[] = {
      "code of target cuda: ptx, or cubin where ptxas is on the PATH (default: ptx)"},
     {"fuse", "", &CompileOptions::fuse, "move small ops into attention"},
     {"online-softmax", "", &CompileOptions::onlineSoftmax, "rewrite softmax into the fold"},
+    {"stage-queries", "", &CompileOptions::stageQueries,
+     "apply the ops of queries in a kernel of its own where attention can then be pipelined "
+     "(cuda)"},
     {"counters", "", &CompileOptions::counters, "count tiles in the workspace"},
     {"keep-graph", "", &CompileOptions::keepGraph,
      "keep the graph in the bundle, so that pagefold-run can make inputs and check results"},

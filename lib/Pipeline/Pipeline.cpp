@@ -59,6 +59,9 @@ static void buildTile(OpPassManager &manager, const CompileOptions &options) {
   manager.addPass(createAttnToTile());
   if (options.onlineSoftmax)
     manager.addPass(tile::createTileOnlineSoftmax());
+  // Before the schedule, which asks what the queries' region does; not for the form that takes any.
+  if (options.isCuda() && options.stageQueries && options.form != "simt")
+    manager.addPass(tile::createTileStageQueries());
   tile::TileSelectScheduleOptions schedule;
   schedule.qTile = options.qTile;
   schedule.kvTile = options.kvTile;

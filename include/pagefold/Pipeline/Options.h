@@ -29,6 +29,7 @@ struct CompileOptions {
   std::string code = "ptx";    ///< of the cuda target; or "cubin"
   bool fuse = true;            ///< attn-fuse
   bool onlineSoftmax = true;   ///< off: the materialised baseline
+  bool stageQueries = true;    ///< tile-stage-queries, of the cuda target
   bool counters = false;       ///< count tiles in the workspace
   bool keepGraph = false;      ///< the artifact holds the graph too, for pagefold-run
   int64_t qTile = 0, kvTile = 0, splits = 0;
