@@ -31,6 +31,7 @@ def compile(
     splits: int | None = None,
     online_softmax: bool = True,
     fuse: bool = True,
+    stage_queries: bool = True,
     counters: bool = False,
 ) -> Module:
     """Compiles a graph, or the text of one.
@@ -38,8 +39,9 @@ def compile(
     target is "host" or "cuda" (Hopper; code="cubin" assembles with CUDA's ptxas, where "ptx" leaves that to the
     driver). form, q_tile, kv_tile, splits override the schedule that the compiler would choose: form is "outer" or
     "dot" on the host, "pipelined" on cuda, and "simt" on both, where the host plays the GPU's threads. online_softmax=False keeps
-    the scores in memory (the baseline), fuse=False leaves each op a kernel of its own, counters=True
-    counts the tiles that a call visits.
+    the scores in memory (the baseline), fuse=False leaves each op a kernel of its own, stage_queries=False keeps the ops of
+    queries in the attention kernel on cuda too, which then takes the form "simt", counters=True counts the tiles that a call
+    visits.
     """
     schedule = {"form": form, "q_tile": q_tile, "kv_tile": kv_tile, "splits": splits}
     options = {
@@ -48,6 +50,7 @@ def compile(
         "schedule": {name: value for name, value in schedule.items() if value is not None},
         "online_softmax": online_softmax,
         "fuse": fuse,
+        "stage_queries": stage_queries,
         "counters": counters,
     }
     text = graph if isinstance(graph, bytes) else str(graph).encode()
