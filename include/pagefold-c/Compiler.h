@@ -26,6 +26,7 @@ extern "C" {
       "schedule": {"form": "outer", "q_tile": 64, "kv_tile": 256, "splits": 1},   overrides of the schedule table
       "online_softmax": true,      false keeps the materialised baseline
       "fuse": true,
+      "stage_queries": true,       of target cuda; false leaves the ops of queries in the attention kernel
       "counters": false,           count tiles, for tests and explanations
       "keep_graph": false}         the artifact holds the graph too, for pagefold-run
    On success *bytes is a buffer of *size bytes to be freed with pagefold_bytes_free. `remarks`,

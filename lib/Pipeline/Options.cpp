@@ -28,6 +28,9 @@ static constexpr OptionRow kOptions[] = {
      "leave a row's maximum until it has grown by much (cuda)"},
     {"sections", "", &CompileOptions::sections,
      "order query tiles by sections of heads, longest first (cuda)"},
+    {"stage-queries", "", &CompileOptions::stageQueries,
+     "apply the ops of queries in a kernel of its own where attention can then be pipelined "
+     "(cuda)"},
     {"counters", "", &CompileOptions::counters, "count tiles in the workspace"},
     {"keep-graph", "", &CompileOptions::keepGraph,
      "keep the graph in the bundle, so that pagefold-run can make inputs and check results"},

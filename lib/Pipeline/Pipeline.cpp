@@ -59,6 +59,9 @@ static void buildTile(OpPassManager &manager, const CompileOptions &options) {
   manager.addPass(createAttnToTile());
   if (options.onlineSoftmax)
     manager.addPass(tile::createTileOnlineSoftmax());
+  // Before the schedule, which asks what the queries' region does; not for the form that takes any.
+  if (options.isCuda() && options.stageQueries && options.form != "simt")
+    manager.addPass(tile::createTileStageQueries());
   tile::TileSelectScheduleOptions schedule;
   schedule.qTile = options.qTile;
   schedule.kvTile = options.kvTile;
@@ -90,13 +93,12 @@ static void buildHopper(OpPassManager &manager, const CompileOptions &options) {
   lowering.sections = options.sections;
   lowering.counters = options.counters;
   manager.addPass(createTileToHopper(lowering));
+  manager.addPass(createCanonicalizerPass()); // what the emitter wrote twice costs registers
+  manager.addPass(createCSEPass());
   if (options.overlapProducts) // of kernels as tile-to-hopper writes them
     manager.addPass(hopper::createHopperOverlapProducts());
   if (options.lazyRescale)
     manager.addPass(hopper::createHopperLazyRescale());
-  OpPassManager &simt = manager.nest<gpu::GPUModuleOp>().nest<func::FuncOp>();
-  simt.addPass(createCanonicalizerPass());
-  simt.addPass(createCSEPass());
 }
 
 static void buildKernels(OpPassManager &manager, const CompileOptions &options) {

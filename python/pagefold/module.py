@@ -34,6 +34,7 @@ def compile(
     overlap_products: bool = True,
     lazy_rescale: bool = True,
     sections: bool = True,
+    stage_queries: bool = True,
     counters: bool = False,
 ) -> Module:
     """Compiles a graph, or the text of one.
@@ -43,6 +44,7 @@ def compile(
     "dot" on the host, "pipelined" on cuda, and "simt" on both, where the host plays the GPU's threads.
     online_softmax=False keeps the scores in memory (the baseline), fuse=False leaves each op a kernel of its own;
     overlap_products, lazy_rescale and sections=False leave out what makes cuda fast, to see what it is worth.
+    stage_queries=False keeps the ops of queries in the attention kernel on cuda, which then takes the form "simt".
     counters=True counts the tiles that a call visits.
     """
     schedule = {"form": form, "q_tile": q_tile, "kv_tile": kv_tile, "splits": splits}
@@ -55,6 +57,7 @@ def compile(
         "overlap_products": overlap_products,
         "lazy_rescale": lazy_rescale,
         "sections": sections,
+        "stage_queries": stage_queries,
         "counters": counters,
     }
     text = graph if isinstance(graph, bytes) else str(graph).encode()

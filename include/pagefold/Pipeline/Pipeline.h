@@ -14,7 +14,7 @@
 //   llvm    host-expand-math, upstream's conversions,
 //           host-frame-entry                                    the llvm dialect and tile.plan
 //
-// For target cuda the last two are
+// For target cuda tile-stage-queries stands before tile-select-schedule, and the last two are
 //   hopper  tile-to-hopper, hopper-overlap-products,
 //           hopper-lazy-rescale                                 a gpu.module, and tile.plan
 //   llvm    hopper-to-nvvm, convert-nvvm-to-llvm                there llvm and nvvm, and tile.plan

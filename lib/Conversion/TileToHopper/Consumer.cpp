@@ -35,7 +35,7 @@ public:
     // A score region sees the scaled score; without one the scale is part of the exponent's. Were
     // it an immediate, ptxas would order the exponentials so that the held-back release of K and
     // the wait behind it come first (742 against 766 TFLOP/s on 16k rows).
-    exponent = kernel.hiddenConstant((space.score ? 1.0 : space.scale) * M_LOG2E);
+    exponent = kernel.hiddenConstant(naturalScale() * M_LOG2E);
     if (space.maxParts > 1)
       partials.emplace(kernel, space, warpgroup, warp);
   }
@@ -62,6 +62,9 @@ private:
   Value foldTile(const Tile &tile, ValueRange note, Value turn);
   void finish(const Tile &tile, const State &state, bool isWhole);
   void finishPart(const Tile &tile, ValueRange note, const State &state);
+  Value sinkOf(const Tile &tile, Value sinks);
+  /// From a row's maximum to its natural scale: a score region has seen scaled scores.
+  double naturalScale() const { return space.score ? 1.0 : space.scale; }
   Value epilogue(const Tile &tile, Value output);
   void storeOutput(const Tile &tile, Value output, bool byTile);
   void storeLse(const Tile &tile, Value lse);
@@ -152,15 +155,26 @@ ConsumerEmitter::State ConsumerEmitter::step(const Tile &tile, ScoreMask &mask, 
   now.max = b.quadReduce(ReduceKind::Max, b.rowReduce(ReduceKind::Max, s));
   if (before)
     now.max = b.maxF(now.max, before->max);
-  Value top = b.mulF(now.max, exponent);
-  if (masked || space.score) {
-    // A row that has seen nothing yet: any finite number serves.
+  // A row that has seen nothing yet: any finite number serves as its maximum.
+  auto finite = [&](Value value) {
     Value nothing = b.compareF(arith::CmpFPredicate::OEQ, now.max, b.rows(-kInfinity));
-    top = b.select(nothing, b.rows(0), top);
+    return b.select(nothing, b.rows(0), value);
+  };
+  Value offset, factor;
+  if (space.score) {
+    // A region may give any f32, such as the smallest: its product with the exponent's factor would
+    // not be finite, the difference to the maximum is.
+    Value top = finite(now.max);
+    s = mapElements(b, s, top, [&](Value score, ValueRange row, Value) { return b.subF(score, row[0]); });
+    offset = b.rows(0);
+    if (before)
+      factor = b.approx(ApproxKind::Exp2, b.mulF(b.subF(before->max, top), exponent));
+  } else {
+    Value top = b.mulF(now.max, exponent);
+    offset = b.negF(masked ? finite(top) : top);
+    if (before)
+      factor = b.approx(ApproxKind::Exp2, b.addF(b.mulF(before->max, exponent), offset));
   }
-  Value offset = b.negF(top), factor;
-  if (before)
-    factor = b.approx(ApproxKind::Exp2, b.addF(b.mulF(before->max, exponent), offset));
   Value weights = Exp2Op::create(b, s.getType(), s, exponent, offset);
   now.sum = b.rowReduce(ReduceKind::Sum, weights);
   now.output = before ? before->output : ZeroOp::create(b, space.outputFragment()).getResult();
@@ -225,27 +239,30 @@ void ConsumerEmitter::finishPart(const Tile &tile, ValueRange note, const State 
   });
 }
 
+/// The sink's logit of the lane's rows.
+Value ConsumerEmitter::sinkOf(const Tile &tile, Value sinks) {
+  if (!space.packed)
+    return perRow(loadElement(kernel, sinks, {tile.queryHead}));
+  Values both;
+  for (int64_t i : {0, 1})
+    both.push_back(loadElement(kernel, sinks,
+                               {vector::ExtractOp::create(b, tile.queryHead, i).getResult()}));
+  return vector::FromElementsOp::create(b, b.rowsType(b.getF32Type()), both);
+}
+
 /// `isWhole`: the state is that of a warpgroup's fold, whose lanes hold parts of the sums; else of
 /// one warp, with whole sums.
 void ConsumerEmitter::finish(const Tile &tile, const State &state, bool isWhole) {
   Value sum = isWhole ? b.quadReduce(ReduceKind::Sum, state.sum) : state.sum, zero = b.rows(0);
-  Value top = b.mulF(state.max, exponent), factor;
+  Value factor, naturalTop = state.max;
   if (Value sinks = space.sinks) {
     // The sink is one more score, of a key without value.
-    Value sink = space.packed ? Value() : perRow(loadElement(kernel, sinks, {tile.queryHead}));
-    if (space.packed) {
-      Values both;
-      for (int64_t i : {0, 1})
-        both.push_back(loadElement(kernel, sinks,
-                                   {vector::ExtractOp::create(b, tile.queryHead, i).getResult()}));
-      sink = vector::FromElementsOp::create(b, b.rowsType(b.getF32Type()), both);
-    }
-    sink = b.mulF(sink, b.rows(M_LOG2E));
-    top = b.maxF(top, sink);
-    Value nothing = b.compareF(arith::CmpFPredicate::OEQ, top, b.rows(-kInfinity));
-    Value finite = b.select(nothing, zero, top);
-    factor = b.approx(ApproxKind::Exp2, b.subF(b.mulF(state.max, exponent), finite));
-    Value share = b.approx(ApproxKind::Exp2, b.subF(sink, finite));
+    Value sink = sinkOf(tile, sinks), own = b.mulF(state.max, b.rows(naturalScale()));
+    naturalTop = b.maxF(own, sink);
+    Value nothing = b.compareF(arith::CmpFPredicate::OEQ, naturalTop, b.rows(-kInfinity));
+    Value finite = b.select(nothing, zero, naturalTop), log2e = b.rows(M_LOG2E);
+    factor = b.approx(ApproxKind::Exp2, b.mulF(b.subF(own, finite), log2e));
+    Value share = b.approx(ApproxKind::Exp2, b.mulF(b.subF(sink, finite), log2e));
     sum = b.addF(b.mulF(sum, factor), share);
   }
   Value empty = b.compareF(arith::CmpFPredicate::OEQ, sum, zero);
@@ -257,8 +274,8 @@ void ConsumerEmitter::finish(const Tile &tile, const State &state, bool isWhole)
   storeOutput(tile, epilogue(tile, output), /*byTile=*/isWhole && shared.output);
   if (!space.lse)
     return;
-  Value log = b.approx(ApproxKind::Log2, sum);
-  Value lse = b.mulF(b.addF(top, log), b.rows(M_LN2));
+  Value log = b.mulF(b.approx(ApproxKind::Log2, sum), b.rows(M_LN2));
+  Value lse = b.addF(b.mulF(naturalTop, b.rows(space.sinks ? 1 : naturalScale())), log);
   storeLse(tile, b.select(empty, b.rows(-kInfinity), lse));
 }
 

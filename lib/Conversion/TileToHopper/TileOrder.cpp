@@ -89,13 +89,13 @@ void TileOrder::findTail(const Chunk &chunk) {
   Value enough = b.atLeast(b.sub(chunk.tiles, before), wanted);
   Value count = b.warpReduce(ReduceKind::Sum, b.select(enough, b.i32(1), b.i32(0)));
   tailLane = b.max(b.add(count, -1), b.i32(0));
-  Value blocks = b.max(b.shuffle(chunk.blocks, tailLane), b.i32(1));
+  Value ownBlocks = b.shuffle(chunk.blocks, tailLane), blocks = b.max(ownBlocks, b.i32(1));
   Value end = b.shuffle(chunk.upTo, tailLane), kvLen = b.shuffle(chunk.requests.kvLen, tailLane);
   Value own = b.max(b.sub(wanted, b.sub(chunk.tiles, end)), b.i32(1));
   Value ownHeads = b.min(b.divide(b.add(b.add(own, blocks), -1), blocks), heads);
   Value width = sectionWidth(kvLen);
   tailHead = b.mul(b.divide(b.sub(heads, ownHeads), width), width);
-  tailStart = b.sub(end, b.mul(b.sub(heads, tailHead), blocks));
+  tailStart = b.sub(end, b.mul(b.sub(heads, tailHead), ownBlocks)); // it may have no rows
 }
 
 QueryTile TileOrder::decodeTail(const Chunk &chunk, Value inTail) {

@@ -37,7 +37,7 @@ static std::string bufferRefusal(tile::LoadQOp load, tile::FinishOp finish, Type
   return {};
 }
 
-std::string hopper::pipelinedRefusal(tile::SpaceOp space) {
+std::string hopper::pipelinedRefusal(tile::SpaceOp space, QueryRegion region) {
   Block &body = space.getBody().front();
   Type element = space.getKv().getType().getElementType();
   auto fold = only<tile::FoldOp>(body);
@@ -49,7 +49,7 @@ std::string hopper::pipelinedRefusal(tile::SpaceOp space) {
     return "it is not one fold from queries to results";
   if (std::string refusal = bufferRefusal(load, finish, element); !refusal.empty())
     return refusal;
-  if (!tile::isIdentity(load.getBody()))
+  if (region == QueryRegion::Identity && !tile::isIdentity(load.getBody()))
     return "queries are changed as they are loaded";
   auto map = only<tile::MapOp>(fold.getBody().front());
   auto mask = map ? map.getMask().getDefiningOp<tile::MaskOp>() : tile::MaskOp();

@@ -331,7 +331,8 @@ def products_beyond_f16(function, config):
     batch.values[0] = (batch.values[0].float().clamp(-1, 1) * 6e4).to(batch.q.dtype)
     first = batch.values[0][0].repeat_interleave(config.heads // config.kv_heads, 0)
     out, _ = batches.attend(function, config, batch)
-    assert (out == first).all(), "the first key is the only one that counts"
+    error = (out.double() - first.double()).norm(dim=(1, 2))
+    assert (error <= 1e-3 * first.double().norm()).all(), "the first key is the only one that counts"
     batch.keys[0].fill_(300.0)
     out, _ = batches.attend(function, config, batch)
     mean = batch.values[0].double().mean(0).repeat_interleave(config.heads // config.kv_heads, 0)

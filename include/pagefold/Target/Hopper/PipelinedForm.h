@@ -12,8 +12,12 @@
 
 namespace pagefold::hopper {
 
-/// Why the pipelined form does not take a space, as the end of a sentence; empty if it does.
-std::string pipelinedRefusal(tile::SpaceOp space);
+/// What is asked of the region of a space's load_q: that it does nothing, or nothing at all.
+enum class QueryRegion { Identity, Any };
+
+/// Why the pipelined form does not take a space, as the end of a sentence; empty if it does. With
+/// QueryRegion::Any: if it would, were the queries loaded as they are (tile-stage-queries).
+std::string pipelinedRefusal(tile::SpaceOp space, QueryRegion region = QueryRegion::Identity);
 
 /// Whether a buffer is an argument of the function, or one row a token in the workspace: what a
 /// launch can describe by an address.

@@ -25,7 +25,7 @@ static constexpr float kMaxGrowth = 8;
 
 namespace {
 
-/// `factor` = 2^(oldMax * scale - newMax * scale), newMax = max(.., oldMax).
+/// `factor` = 2^((oldMax - newMax) * scale), multiplied out or not, newMax = max(.., oldMax).
 struct FactorMatch {
   ApproxOp factor;
   arith::MaxNumFOp newMax;
@@ -41,9 +41,26 @@ static arith::MulFOp scaledMaximum(Value value) {
   return value.getDefiningOp<arith::MulFOp>();
 }
 
+/// 2^((oldMax - newMax) * scale).
+static std::optional<FactorMatch> matchScaledDifference(ApproxOp factor) {
+  auto scaled = factor.getRows().getDefiningOp<arith::MulFOp>();
+  auto difference = scaled ? scaled.getLhs().getDefiningOp<arith::SubFOp>() : arith::SubFOp();
+  if (!difference)
+    return std::nullopt;
+  Value subtracted = difference.getRhs();
+  if (auto guard = subtracted.getDefiningOp<arith::SelectOp>())
+    subtracted = guard.getFalseValue();
+  auto newMax = subtracted.getDefiningOp<arith::MaxNumFOp>();
+  if (!newMax || newMax.getRhs() != difference.getLhs())
+    return std::nullopt;
+  return FactorMatch{factor, newMax, difference.getLhs(), scaled.getRhs()};
+}
+
 static std::optional<FactorMatch> matchFactor(ApproxOp factor) {
   if (factor.getKind() != ApproxKind::Exp2)
     return std::nullopt;
+  if (std::optional<FactorMatch> match = matchScaledDifference(factor))
+    return match;
   auto difference = factor.getRows().getDefiningOp<arith::AddFOp>();
   if (!difference)
     return std::nullopt;

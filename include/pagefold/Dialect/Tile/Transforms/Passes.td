@@ -97,6 +97,114 @@ def TileOnlineSoftmax : Pass<"tile-online-softmax"> {
   let dependentDialects = ["::pagefold::tile::TileDialect"];
 }
 
+def TileStageQueries : Pass<"tile-stage-queries"> {
+  let summary = "Gives what changes queries a kernel of its own, for the pipelined form";
+  let description = [{
+    **Requires** spaces in fold form; functions with `attn.bounds`.
+
+    **Ensures** that a space which the pipelined form of target cuda would take, were it not for the region of its
+    `load_q`, loads its queries as they are: from a buffer of the workspace that a `tile.rows` before it fills.
+
+    **Idea.** The pipeline's queries go from memory to shared memory by TMA and from there into the tensor cores: no thread
+    holds them, so there is no place for a rope or a norm. A kernel of rows costs one launch and one more pass over the
+    queries, little beside attention that otherwise runs one thread a row. The changed queries are
+    rounded to their element type once more, before the product, as they are where the rope is an op of its own.
+
+    **Example**
+
+    ```mlir
+    !kv = !tile.kv<2 heads, 64 x 64, bf16, page 16>
+    !rows = !tile.tile<q x 64, f32>
+    !keys = !tile.tile<kv x 64, f32>
+    !some = !tile.tile<q x kv, f32>
+    func.func @f(%batch: !tile.batch, %kv: !kv, %q: memref<?x2x64xbf16>, %cos: memref<?x32xf32>,
+                 %sin: memref<?x32xf32>, %out: memref<?x2x64xbf16>)
+        attributes {attn.bounds = #attn.bounds<batch 4, q_len 8, kv_len 4096>} {
+      %mask = tile.mask #attn.mask<causal>
+      tile.space of %batch, %kv group 1 {
+      ^bb0(%item: !tile.item):
+        %qt = tile.load_q %q at %item scale 0.125 {
+        ^bb0(%x: !rows):
+          %y = tile.rope %x, %cos, %sin half_split : !rows, memref<?x32xf32>, memref<?x32xf32>
+          tile.yield %y : !rows
+        } : memref<?x2x64xbf16> -> !rows
+        %init = tile.init : !tile.state<64>
+        %acc = tile.fold %item init(%init) {
+        ^bb0(%t: index, %partial: i1, %st: !tile.state<64>):
+          %k = tile.load_k %kv at %item[%t] : !kv -> !keys
+          %s = tile.contract %qt, %k : !rows, !keys -> !some
+          %s1 = tile.map %s at %item[%t] mask(%mask) partial(%partial) {
+          ^bb0(%x: f32, %i: i32, %j: i32, %h: i32, %b: i32, %position: i32, %token: i32):
+            tile.yield %x : f32
+          } : !some
+          %st1, %p = tile.softmax_step %st, %s1 : !tile.state<64>, !some
+          %v = tile.load_v %kv at %item[%t] : !kv -> !keys
+          %st2 = tile.accumulate %p, %v into %st1 : !some, !keys, !tile.state<64>
+          tile.yield %st2 : !tile.state<64>
+        } : !tile.state<64>
+        tile.finish %acc at %item into %out {
+        ^bb0(%o: f32, %i: i32, %h: i32, %d: i32, %position: i32, %token: i32):
+          tile.yield %o : f32
+        } : !tile.state<64>, memref<?x2x64xbf16>
+      } : !kv
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !kv = !tile.kv<2 heads, 64 x 64, bf16, page 16>
+    !rows = !tile.tile<q x 64, f32>
+    !keys = !tile.tile<kv x 64, f32>
+    !some = !tile.tile<q x kv, f32>
+    func.func @f(%batch: !tile.batch, %kv: !kv, %q: memref<?x2x64xbf16>, %cos: memref<?x32xf32>,
+                 %sin: memref<?x32xf32>, %out: memref<?x2x64xbf16>)
+        attributes {attn.bounds = #attn.bounds<batch 4, q_len 8, kv_len 4096>} {
+      %mask = tile.mask #attn.mask<causal>
+      %zero = arith.constant 0 : index
+      %tokens = memref.dim %q, %zero : memref<?x2x64xbf16>
+      %staged = tile.workspace(%tokens) bytes 8192 : memref<?x2x64xbf16>
+      tile.rows %q into %staged of %batch {
+      ^bb0(%x: !rows):
+        %y = tile.rope %x, %cos, %sin half_split : !rows, memref<?x32xf32>, memref<?x32xf32>
+        tile.yield %y : !rows
+      } : memref<?x2x64xbf16>, memref<?x2x64xbf16>
+      tile.space of %batch, %kv group 1 {
+      ^bb0(%item: !tile.item):
+        %qt = tile.load_q %staged at %item scale 0.125 {
+        ^bb0(%x: !rows):
+          tile.yield %x : !rows
+        } : memref<?x2x64xbf16> -> !rows
+        %init = tile.init : !tile.state<64>
+        %acc = tile.fold %item init(%init) {
+        ^bb0(%t: index, %partial: i1, %st: !tile.state<64>):
+          %k = tile.load_k %kv at %item[%t] : !kv -> !keys
+          %s = tile.contract %qt, %k : !rows, !keys -> !some
+          %s1 = tile.map %s at %item[%t] mask(%mask) partial(%partial) {
+          ^bb0(%x: f32, %i: i32, %j: i32, %h: i32, %b: i32, %position: i32, %token: i32):
+            tile.yield %x : f32
+          } : !some
+          %st1, %p = tile.softmax_step %st, %s1 : !tile.state<64>, !some
+          %v = tile.load_v %kv at %item[%t] : !kv -> !keys
+          %st2 = tile.accumulate %p, %v into %st1 : !some, !keys, !tile.state<64>
+          tile.yield %st2 : !tile.state<64>
+        } : !tile.state<64>
+        tile.finish %acc at %item into %out {
+        ^bb0(%o: f32, %i: i32, %h: i32, %d: i32, %position: i32, %token: i32):
+          tile.yield %o : f32
+        } : !tile.state<64>, memref<?x2x64xbf16>
+      } : !kv
+      return
+    }
+    ```
+
+    **Does not** touch a space that the pipeline refuses for another reason, too (a *missed* remark names it): its
+    region costs nothing where one thread has the row.
+  }];
+  let dependentDialects = ["::pagefold::tile::TileDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def TileSelectSchedule : Pass<"tile-select-schedule", "::mlir::ModuleOp"> {
   let summary = "Chooses a schedule for every space from the target's table";
   let description = [{
