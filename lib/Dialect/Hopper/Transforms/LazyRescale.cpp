@@ -83,6 +83,10 @@ static Value constantRows(ImplicitLocOpBuilder &b, float value) {
 /// The row keeps its maximum, and the factor is exactly 1, where growth is small.
 static void makeLazy(FactorMatch match) {
   ImplicitLocOpBuilder b(match.factor.getLoc(), match.factor.getContext());
+  // The scale on both rows may stand where it was first used.
+  Operation *scale = match.scale.getDefiningOp();
+  if (scale && scale->getBlock() == match.newMax->getBlock() && match.newMax->isBeforeInBlock(scale))
+    scale->moveBefore(match.newMax);
   b.setInsertionPointAfter(match.newMax);
   auto contract = arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::contract);
   Value growth = arith::SubFOp::create(b, match.newMax.getResult(), match.oldMax, contract);
