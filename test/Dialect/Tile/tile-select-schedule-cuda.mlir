@@ -4,10 +4,10 @@
 // RUN: pagefold-opt %s --attn-to-tile --tile-online-softmax --tile-select-schedule=target=cuda --remarks-filter=tile-select-schedule --remark-format=emitRemark 2>&1 >%t | FileCheck %s --check-prefix=REMARK
 
 // CHECK-LABEL: func.func @prefill
-// CHECK: tile.space {{.*}} schedule <pipelined, q_tile 128, kv_tile 128, splits 1>
+// CHECK: tile.space {{.*}} schedule <pipelined, q_tile 128, kv_tile 128, splits 8>
 // SIMT-LABEL: func.func @prefill
 // SIMT: schedule <simt, q_tile 1, kv_tile 16, splits 1>
-// REMARK: [Passed] Schedule | Category:tile-select-schedule | Function=prefill | Remark="#tile.schedule<pipelined, q_tile 128, kv_tile 128, splits 1> from row pipelined: 16-bit elements
+// REMARK: [Passed] Schedule | Category:tile-select-schedule | Function=prefill | Remark="#tile.schedule<pipelined, q_tile 128, kv_tile 128, splits 8> from row pipelined: 16-bit elements
 func.func @prefill(%q: tensor<?x8x128xbf16>, %k: tensor<?x2x128xbf16>, %rows: tensor<?xi32>) -> tensor<?x8x128xbf16>
     attributes {attn.bounds = #attn.bounds<batch 4, q_len 4096, kv_len 4096>} {
   %o = attn.attention %q, %k, %k rows(%rows) kv_rows(%rows) scale 0.125 mask <causal>
@@ -16,8 +16,8 @@ func.func @prefill(%q: tensor<?x8x128xbf16>, %k: tensor<?x2x128xbf16>, %rows: te
 }
 
 // CHECK-LABEL: func.func @wide
-// CHECK: tile.space {{.*}} schedule <pipelined, q_tile 128, kv_tile 64, splits 1>
-// REMARK: Function=wide | Remark="#tile.schedule<pipelined, q_tile 128, kv_tile 64, splits 1> from row pipelined-wide
+// CHECK: tile.space {{.*}} schedule <pipelined, q_tile 128, kv_tile 64, splits 8>
+// REMARK: Function=wide | Remark="#tile.schedule<pipelined, q_tile 128, kv_tile 64, splits 8> from row pipelined-wide
 // REMARK: Function=wide | Remark="row pipelined rejected: head dimensions above 128"
 func.func @wide(%q: tensor<?x8x256xf16>, %k: tensor<?x2x256xf16>, %rows: tensor<?xi32>) -> tensor<?x8x256xf16>
     attributes {attn.bounds = #attn.bounds<batch 4, q_len 4096, kv_len 4096>} {
