@@ -49,8 +49,8 @@ private:
   struct Tile {
     Request request;
     Value firstRow, head;
-    Value q, queryHead; ///< of the lane's rows; queryHead is one number where all rows have it
-    Value query;        ///< fragment, or null
+    Value q;     ///< of the lane's rows
+    Value query; ///< fragment, or null
     Value turn, queryTurn;
   };
 
@@ -62,7 +62,6 @@ private:
   Value foldTile(const Tile &tile, ValueRange note, Value turn);
   void finish(const Tile &tile, const State &state, bool isWhole);
   void finishPart(const Tile &tile, ValueRange note, const State &state);
-  Value sinkOf(const Tile &tile, Value sinks);
   /// From a row's maximum to its natural scale: a score region has seen scaled scores.
   double naturalScale() const { return space.score ? 1.0 : space.scale; }
   Value epilogue(const Tile &tile, Value output);
@@ -94,11 +93,7 @@ ConsumerEmitter::Tile ConsumerEmitter::readTile(ValueRange note, Value queryTurn
                   note[TileNote::KVLen], Value()};
   tile.firstRow = note[TileNote::FirstRow];
   tile.head = note[TileNote::Head];
-  int64_t packed = space.rowsPerQuery();
-  tile.q = b.add(b.divide(laneRows, packed), tile.firstRow);
-  tile.queryHead = tile.head;
-  if (space.packed)
-    tile.queryHead = b.add(b.remainder(laneRows, packed), b.mul(tile.head, packed));
+  tile.q = b.add(laneRows, tile.firstRow);
   tile.queryTurn = queryTurn;
   if (space.queryInRegisters()) {
     auto type = FragmentType::get(b.getContext(), 64, llvm::alignTo(space.kDim, 16), space.element);
@@ -129,7 +124,7 @@ Value ConsumerEmitter::mapScores(const Tile &tile, Value scores, Value firstKey)
     return scores;
   const Request &request = tile.request;
   Value position = b.add(tile.q, b.sub(request.kvLen, request.qLen));
-  Values rows{tile.q, position, b.add(tile.q, request.firstToken), perRow(tile.queryHead)};
+  Values rows{tile.q, position, b.add(tile.q, request.firstToken), perRow(tile.head)};
   Value scale = b.f32(space.scale);
   return mapElements(b, scores, rows, [&](Value score, ValueRange row, Value column) {
     Value scaled = b.mulF(score, scale);
@@ -165,7 +160,8 @@ ConsumerEmitter::State ConsumerEmitter::step(const Tile &tile, ScoreMask &mask, 
     // A region may give any f32, such as the smallest: its product with the exponent's factor would
     // not be finite, the difference to the maximum is.
     Value top = finite(now.max);
-    s = mapElements(b, s, top, [&](Value score, ValueRange row, Value) { return b.subF(score, row[0]); });
+    s = mapElements(b, s, top,
+                    [&](Value score, ValueRange row, Value) { return b.subF(score, row[0]); });
     offset = b.rows(0);
     if (before)
       factor = b.approx(ApproxKind::Exp2, b.mulF(b.subF(before->max, top), exponent));
@@ -239,17 +235,6 @@ void ConsumerEmitter::finishPart(const Tile &tile, ValueRange note, const State 
   });
 }
 
-/// The sink's logit of the lane's rows.
-Value ConsumerEmitter::sinkOf(const Tile &tile, Value sinks) {
-  if (!space.packed)
-    return perRow(loadElement(kernel, sinks, {tile.queryHead}));
-  Values both;
-  for (int64_t i : {0, 1})
-    both.push_back(loadElement(kernel, sinks,
-                               {vector::ExtractOp::create(b, tile.queryHead, i).getResult()}));
-  return vector::FromElementsOp::create(b, b.rowsType(b.getF32Type()), both);
-}
-
 /// `isWhole`: the state is that of a warpgroup's fold, whose lanes hold parts of the sums; else of
 /// one warp, with whole sums.
 void ConsumerEmitter::finish(const Tile &tile, const State &state, bool isWhole) {
@@ -257,7 +242,8 @@ void ConsumerEmitter::finish(const Tile &tile, const State &state, bool isWhole)
   Value factor, naturalTop = state.max;
   if (Value sinks = space.sinks) {
     // The sink is one more score, of a key without value.
-    Value sink = sinkOf(tile, sinks), own = b.mulF(state.max, b.rows(naturalScale()));
+    Value sink = perRow(loadElement(kernel, sinks, {tile.head})),
+          own = b.mulF(state.max, b.rows(naturalScale()));
     naturalTop = b.maxF(own, sink);
     Value nothing = b.compareF(arith::CmpFPredicate::OEQ, naturalTop, b.rows(-kInfinity));
     Value finite = b.select(nothing, zero, naturalTop), log2e = b.rows(M_LOG2E);
@@ -284,7 +270,7 @@ Value ConsumerEmitter::epilogue(const Tile &tile, Value output) {
     return output;
   const Request &request = tile.request;
   Value position = b.add(tile.q, b.sub(request.kvLen, request.qLen));
-  Values rows{tile.q, position, b.add(tile.q, request.firstToken), perRow(tile.queryHead)};
+  Values rows{tile.q, position, b.add(tile.q, request.firstToken), perRow(tile.head)};
   return mapElements(b, output, rows, [&](Value value, ValueRange row, Value column) {
     return emitRegion(kernel, *space.epilogue, {value, row[0], row[3], column, row[1], row[2]});
   });
@@ -308,13 +294,7 @@ void ConsumerEmitter::storeOutput(const Tile &tile, Value output, bool byTile) {
     storeRows();
     return;
   }
-  int64_t panels = panelsOf(space.vDim);
-  bool whole = isWholePanels(space.vDim);
-  Value map = whole ? kernel.map(buffer, {64, space.warpgroupRows(), panels, 1},
-                                 {MapDim::inner(64), MapDim::whole(0),
-                                  MapDim::fixed(panels, kHopper.swizzleBytes), MapDim::whole(1)})
-                    : kernel.map(buffer, {64, space.warpgroupRows(), 1},
-                                 {MapDim::inner(space.vDim), MapDim::whole(0), MapDim::whole(1)});
+  Value map = kernel.rowMap(buffer, space.warpgroupRows());
   auto storeTile = [&] {
     b.singleThread([&] { WaitStoresOp::create(b, b.getUnitAttr()); });
     BarrierSyncOp::create(b, barrier, kWarpgroup);
@@ -322,14 +302,10 @@ void ConsumerEmitter::storeOutput(const Tile &tile, Value output, bool byTile) {
     FenceSharedOp::create(b);
     BarrierSyncOp::create(b, barrier, kWarpgroup);
     b.singleThread([&] {
-      Value token = b.add(tile.request.firstToken, firstRow), zero = b.i32(0);
-      if (whole)
-        StoreTileOp::create(b, shared.output, warpgroup, IntegerAttr(), map,
-                            ValueRange{zero, token, zero, tile.head});
-      else
-        for (int64_t panel = 0; panel < panels; ++panel)
-          StoreTileOp::create(b, shared.output, warpgroup, b.getI64IntegerAttr(panel), map,
-                              ValueRange{b.i32(64 * panel), token, tile.head});
+      Value token = b.add(tile.request.firstToken, firstRow);
+      for (std::optional<int64_t> panel : SpaceKernel::rowBoxes(buffer))
+        StoreTileOp::create(b, shared.output, warpgroup, b.panelAttr(panel), map,
+                            kernel.rowPlace(buffer, panel.value_or(0), token, tile.head));
     });
     return Values();
   };

@@ -23,9 +23,7 @@ static constexpr int64_t kCopiesAtOnce = 4;
 GatherSource::GatherSource(SpaceKernel &kernel, const PipelinedSpace &space)
     : PagedSource(kernel, space) {
   tile::PagedOp paged = space.paged;
-  auto side = [](Value buffer, int64_t dim) {
-    return Side{buffer, {}, dim, /*panelsInMap=*/false, {}, {}, {}};
-  };
+  auto side = [](Value buffer, int64_t dim) { return Side{buffer, {}, dim, {}, {}, {}}; };
   keys = side(paged.getKPages(), space.kDim);
   values = side(paged.getVPages(), space.vDim);
 }

@@ -96,6 +96,10 @@ public:
   /// One thread of each warpgroup.
   void singleThread(llvm::function_ref<void()> body);
 
+  /// The number of a panel as ops take it; null for none.
+  mlir::IntegerAttr panelAttr(std::optional<int64_t> panel) {
+    return panel ? getI64IntegerAttr(*panel) : mlir::IntegerAttr();
+  }
   mlir::VectorType rowsType(mlir::Type element) { return mlir::VectorType::get({2}, element); }
 };
 

@@ -13,8 +13,6 @@ using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::hopper;
 
-static constexpr int64_t kPanel = 64; // 16-bit elements
-
 KVSource::KVSource(SpaceKernel &kernel, const PipelinedSpace &space)
     : kernel(kernel), b(kernel.builder()), space(space), lane(b.lane()) {}
 
@@ -48,41 +46,16 @@ public:
 
 private:
   Side side(Value buffer, int64_t dim) {
-    int64_t panels = panelsOf(dim);
-    if (isWholePanels(dim)) {
-      int64_t panelBytes = kHopper.swizzleBytes;
-      return {buffer,
-              kernel.map(buffer, {kPanel, space.kvTile, panels, 1},
-                         {MapDim::inner(kPanel), MapDim::whole(0),
-                          MapDim::fixed(panels, panelBytes), MapDim::whole(1)}),
-              dim,
-              true,
-              {},
-              {},
-              {}};
-    }
-    return {buffer,
-            kernel.map(buffer, {kPanel, space.kvTile, 1},
-                       {MapDim::inner(dim), MapDim::whole(0), MapDim::whole(1)}),
-            dim,
-            false,
-            {},
-            {},
-            {}};
+    return {buffer, kernel.rowMap(buffer, space.kvTile), dim, {}, {}, {}};
   }
 
   void copy(const Side &side, Value ring, Value turn, const Request &request, Value kvHead,
             Value tile, ValueRange) override {
-    Value row = b.add(request.keys, b.mul(tile, space.kvTile)), zero = b.i32(0);
+    Value row = b.add(request.keys, b.mul(tile, space.kvTile));
     ExpectOp::create(b, ring, turn);
-    if (side.panelsInMap) {
-      FillOp::create(b, ring, turn, IntegerAttr(), Value(), side.map,
-                     ValueRange{zero, row, zero, kvHead}, b.getUnitAttr());
-      return;
-    }
-    for (int64_t panel = 0; panel < panelsOf(side.dim); ++panel)
-      FillOp::create(b, ring, turn, b.getI64IntegerAttr(panel), Value(), side.map,
-                     ValueRange{b.i32(panel * kPanel), row, kvHead}, b.getUnitAttr());
+    for (std::optional<int64_t> panel : SpaceKernel::rowBoxes(side.buffer))
+      FillOp::create(b, ring, turn, b.panelAttr(panel), Value(), side.map,
+                     kernel.rowPlace(side.buffer, panel.value_or(0), row, kvHead), b.getUnitAttr());
   }
 };
 
@@ -115,30 +88,19 @@ private:
       return {buffer,
               kernel.pageMap(buffer, panels, boxRows),
               dim,
-              true,
               step("head_panel"),
               step("head_page"),
               step("page")};
     }
-    if (isWholePanels(dim))
-      return {buffer,
-              kernel.map(buffer, {kPanel, boxRows, 1, 1, 1},
-                         {MapDim::inner(kPanel), MapDim::whole(1),
-                          MapDim::fixed(panels, kHopper.swizzleBytes), MapDim::whole(2),
-                          MapDim::whole(0)}),
-              dim,
-              true,
-              {},
-              {},
-              {}};
-    return {buffer,
-            kernel.map(buffer, {kPanel, boxRows, 1, 1},
-                       {MapDim::inner(dim), MapDim::whole(1), MapDim::whole(2), MapDim::whole(0)}),
-            dim,
-            false,
-            {},
-            {},
-            {}};
+    SmallVector<int64_t> box{kPanelColumns, boxRows, 1, 1};
+    SmallVector<MapDim> dims{MapDim::inner(dim), MapDim::whole(1), MapDim::whole(2),
+                             MapDim::whole(0)};
+    if (isWholePanels(dim)) {
+      box.push_back(1);
+      dims.front() = MapDim::inner(kPanelColumns);
+      dims.insert(dims.begin() + 2, MapDim::fixed(panels, kHopper.swizzleBytes));
+    }
+    return {buffer, kernel.map(buffer, box, dims), dim, {}, {}, {}};
   }
 
   void copy(const Side &side, Value ring, Value turn, const Request &, Value kvHead, Value tile,
@@ -157,8 +119,9 @@ private:
         return;
       }
       for (int64_t panel = 0; panel < panelsOf(side.dim); ++panel) {
-        Values at = side.panelsInMap ? Values{b.i32(0), slot, b.i32(panel), kvHead, found[0]}
-                                     : Values{b.i32(panel * kPanel), slot, kvHead, found[0]};
+        Values at = isWholePanels(side.dim)
+                        ? Values{b.i32(0), slot, b.i32(panel), kvHead, found[0]}
+                        : Values{b.i32(panel * kPanelColumns), slot, kvHead, found[0]};
         FillOp::create(b, ring, turn, b.getI64IntegerAttr(panel), firstRow, side.map, at,
                        b.getUnitAttr());
       }

@@ -46,8 +46,7 @@ protected:
   /// K or V as the copies see them.
   struct Side {
     mlir::Value buffer, map;
-    int64_t dim;
-    bool panelsInMap; ///< the map has a dimension of panels: the head dimension is whole panels
+    int64_t dim = 0;
     /// Of octets of short pages: what a head adds to the panel and to the page, and what a page is.
     mlir::Value headPanel, headPage, pageStep;
     bool isOctets() const { return bool(pageStep); }

@@ -27,7 +27,7 @@ static bool hasOutputTiles(const PipelinedSpace &space) {
   int64_t bytes = ringBytes(space.queryRing()) + ringBytes(space.keyRing()) +
                   ringBytes(space.valueRing()) +
                   space.outputTiles().getCount() * space.outputTiles().tileBytes();
-  return !space.packed && bytes + kSharedSlack <= kHopper.sharedMemory;
+  return bytes + kSharedSlack <= kHopper.sharedMemory;
 }
 
 static SharedAllocations allocate(HopperBuilder &b, const PipelinedSpace &space) {

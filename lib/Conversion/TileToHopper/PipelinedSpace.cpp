@@ -12,11 +12,6 @@ using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::hopper;
 
-static constexpr int64_t kPanel = 64; // 16-bit elements
-
-int64_t pagefold::hopper::panelsOf(int64_t dim) { return llvm::divideCeil(dim, kPanel); }
-bool pagefold::hopper::isWholePanels(int64_t dim) { return dim % kPanel == 0; }
-
 /// Loops over KV tiles in one kernel: each repeats the code of a step.
 static constexpr size_t kMaxRanges = 4;
 
@@ -58,7 +53,6 @@ PipelinedSpace::PipelinedSpace(tile::SpaceOp space) {
   kvHeads = kv.getHeads();
   element = kv.getElementType();
   pageSize = kv.getPageSize();
-  packed = false;
   maxParts = schedule.getSplits();
 
   bounds = deriveTileBounds(maskSets);

@@ -19,16 +19,12 @@
 
 namespace pagefold::hopper {
 
-/// Panels of a head dimension, and whether it is whole panels.
-int64_t panelsOf(int64_t dim);
-bool isWholePanels(int64_t dim);
-
 /// The words that travel with a query tile from the scheduler to the producer, and from there to
 /// the consumers.
 struct TileNote {
   enum Word : int64_t {
-    FirstRow,   ///< of the request, packed rows; -1 ends the consumers
-    Head,       ///< query head; KV head where a group's heads are packed into rows
+    FirstRow,   ///< of the request; -1 ends the consumers
+    Head,       ///< query head
     Request,    ///<
     FirstToken, ///< of the request
     QLen,       ///<
@@ -62,7 +58,6 @@ struct PipelinedSpace {
   int64_t qTile, kvTile, kDim, vDim, group, kvHeads;
   int64_t pageSize; ///< 0: dense
   int64_t stages = 2, warpgroups = 2;
-  bool packed;      ///< a group's heads are rows of one tile
   int64_t maxParts; ///< of the KV tiles of a query tile, where tiles are few
   mlir::Type element;
   TileBounds bounds;
@@ -72,11 +67,6 @@ struct PipelinedSpace {
   bool hull = false;
 
   int64_t heads() const { return kvHeads * group; }
-  /// What a tile's `Head` counts.
-  int64_t tileHeads() const { return packed ? kvHeads : heads(); }
-  int64_t rowsPerQuery() const { return packed ? group : 1; }
-  /// Query rows of a tile.
-  int64_t queriesPerTile() const { return qTile / rowsPerQuery(); }
   int64_t warpgroupRows() const { return qTile / warpgroups; }
   /// Q stays in registers where they suffice: it saves reading it again for every KV tile.
   bool queryInRegisters() const { return kDim <= 128; }

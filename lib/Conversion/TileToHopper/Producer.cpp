@@ -25,7 +25,7 @@ public:
       : kernel(kernel), b(kernel.builder()), space(space), shared(shared), side(side),
         source(KVSource::create(kernel, space)) {
     if (side == Side::Keys)
-      queryMap = makeQueryMap();
+      queryMap = kernel.rowMap(space.query, space.qTile);
   }
   void emit();
 
@@ -37,7 +37,6 @@ private:
     ValueRange note;
   };
 
-  Value makeQueryMap();
   Tile readTile(ValueRange note);
   void bringQueries(const Tile &tile, Value turn);
   void handOn(ValueRange note, Value turn);
@@ -63,45 +62,15 @@ private:
 // Queries
 //===----------------------------------------------------------------------===//
 
-/// [tokens, heads, k_dim]: a box is the rows of one head, or of a group's heads.
-Value ProducerEmitter::makeQueryMap() {
-  int64_t panels = panelsOf(space.kDim), rows = space.queriesPerTile();
-  bool whole = isWholePanels(space.kDim);
-  SmallVector<int64_t> box{64};
-  SmallVector<MapDim> dims{MapDim::inner(whole ? 64 : space.kDim)};
-  if (space.packed) {
-    box.append({space.group, rows});
-    dims.append({MapDim::whole(1), MapDim::whole(0)});
-  } else {
-    box.append({rows, 1});
-    dims.append({MapDim::whole(0), MapDim::whole(1)});
-  }
-  if (whole) {
-    box.insert(box.end() - (space.packed ? 0 : 1), panels);
-    dims.insert(dims.end() - (space.packed ? 0 : 1), MapDim::fixed(panels, kHopper.swizzleBytes));
-  }
-  return kernel.map(space.query, box, dims);
-}
-
 void ProducerEmitter::bringQueries(const Tile &tile, Value turn) {
   AcquireOp::create(b, shared.query, turn);
-  Value token = b.add(tile.request.firstToken, tile.firstRow), zero = b.i32(0);
-  Value head = space.packed ? b.mul(tile.head, space.group) : tile.head;
-  auto at = [&](Value column) {
-    return space.packed ? Values{column, head, token} : Values{column, token, head};
-  };
+  Value token = b.add(tile.request.firstToken, tile.firstRow);
   onOneLane([&] {
     WriteNoteOp::create(b, shared.query, turn, tile.note);
     ExpectOp::create(b, shared.query, turn);
-    if (isWholePanels(space.kDim)) {
-      Values place = at(zero);
-      place.insert(place.end() - (space.packed ? 0 : 1), zero);
-      FillOp::create(b, shared.query, turn, IntegerAttr(), Value(), queryMap, place, UnitAttr());
-      return;
-    }
-    for (int64_t panel = 0; panel < panelsOf(space.kDim); ++panel)
-      FillOp::create(b, shared.query, turn, b.getI64IntegerAttr(panel), Value(), queryMap,
-                     at(b.i32(panel * 64)), UnitAttr());
+    for (std::optional<int64_t> panel : SpaceKernel::rowBoxes(space.query))
+      FillOp::create(b, shared.query, turn, b.panelAttr(panel), Value(), queryMap,
+                     kernel.rowPlace(space.query, panel.value_or(0), token, tile.head), UnitAttr());
   });
 }
 
@@ -117,7 +86,7 @@ ProducerEmitter::Tile ProducerEmitter::readTile(ValueRange note) {
     tile.request.keys = note[TileNote::Keys];
   tile.firstRow = note[TileNote::FirstRow];
   tile.head = note[TileNote::Head];
-  tile.kvHead = space.packed ? tile.head : b.divide(tile.head, space.group);
+  tile.kvHead = b.divide(tile.head, space.group);
   tile.newest = note[TileNote::NewestTile];
   tile.note = note;
   return tile;

@@ -10,10 +10,14 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "pagefold/Dialect/Hopper/IR/SharedMemoryMap.h"
 #include "pagefold/Target/Hopper/Chip.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::hopper;
+
+int64_t pagefold::hopper::panelsOf(int64_t dim) { return llvm::divideCeil(dim, kPanelColumns); }
+bool pagefold::hopper::isWholePanels(int64_t dim) { return dim % kPanelColumns == 0; }
 
 SpaceKernel::SpaceKernel(gpu::GPUModuleOp module, func::FuncOp function, StringRef name,
                          WorkspaceLayout &layout, Location loc)
@@ -130,6 +134,34 @@ Value SpaceKernel::map(Value buffer, ArrayRef<int64_t> box, ArrayRef<MapDim> dim
   }
   list.set("dims", b.getArrayAttr(entries));
   return parameter(TensorMapType::get(b.getContext(), box, type.getElementType()), list);
+}
+
+static int64_t dimOf(Value rows) { return cast<MemRefType>(rows.getType()).getShape().back(); }
+
+Value SpaceKernel::rowMap(Value rows, int64_t boxRows) {
+  int64_t dim = dimOf(rows), panels = panelsOf(dim);
+  if (!isWholePanels(dim))
+    return map(rows, {kPanelColumns, boxRows, 1},
+               {MapDim::inner(dim), MapDim::whole(0), MapDim::whole(1)});
+  return map(rows, {kPanelColumns, boxRows, panels, 1},
+             {MapDim::inner(kPanelColumns), MapDim::whole(0),
+              MapDim::fixed(panels, kHopper.swizzleBytes), MapDim::whole(1)});
+}
+
+Values SpaceKernel::rowPlace(Value rows, int64_t panel, Value token, Value head) {
+  Value column = b.i32(panel * kPanelColumns);
+  return isWholePanels(dimOf(rows)) ? Values{column, token, b.i32(0), head}
+                                    : Values{column, token, head};
+}
+
+SmallVector<std::optional<int64_t>> SpaceKernel::rowBoxes(Value rows) {
+  int64_t dim = dimOf(rows);
+  if (isWholePanels(dim))
+    return {std::nullopt};
+  SmallVector<std::optional<int64_t>> boxes;
+  for (int64_t panel = 0; panel < panelsOf(dim); ++panel)
+    boxes.push_back(panel);
+  return boxes;
 }
 
 Value SpaceKernel::pageMap(Value pages, int64_t panels, int64_t boxRows) {

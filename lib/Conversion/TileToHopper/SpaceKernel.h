@@ -32,6 +32,12 @@ struct MapDim {
   static MapDim inner(int64_t extent) { return {extent, 0, 0}; }
 };
 
+/// Columns of a panel, of 16-bit elements.
+inline constexpr int64_t kPanelColumns = 64;
+/// Panels of a head dimension, and whether it is whole panels.
+int64_t panelsOf(int64_t dim);
+bool isWholePanels(int64_t dim);
+
 class SpaceKernel {
 public:
   /// Starts a kernel named `name` at the end of `module`. `layout` gives the function's workspace
@@ -48,6 +54,13 @@ public:
   mlir::Value extent(mlir::Value buffer, int64_t dim, int64_t add = 0); ///< i32
   mlir::Value stride(mlir::Value buffer, int64_t dim);                  ///< i64, elements
   mlir::Value map(mlir::Value buffer, llvm::ArrayRef<int64_t> box, llvm::ArrayRef<MapDim> dims);
+  /// Rows [tokens, heads, dim] as boxes of `boxRows` rows of one head: all panels in one box where
+  /// the dimension is whole panels, else a box for each (its last columns are zeros).
+  mlir::Value rowMap(mlir::Value rows, int64_t boxRows);
+  /// Coordinates of such a box; `panel` is 0 where one box has all.
+  Values rowPlace(mlir::Value rows, int64_t panel, mlir::Value token, mlir::Value head);
+  /// Boxes that bring one tile of such rows: their panels, or one without a number.
+  static llvm::SmallVector<std::optional<int64_t>> rowBoxes(mlir::Value rows);
   /// Pages [pages, page, heads, dim] as boxes of whole octets of rows, of one head; and i32 factors
   /// by which a page and a head become coordinates: "page", "head_panel", "head_page".
   mlir::Value pageMap(mlir::Value pages, int64_t panels, int64_t boxRows);
