@@ -32,6 +32,8 @@ static constexpr OptionRow kOptions[] = {
      "apply the ops of queries in a kernel of its own where attention can then be pipelined "
      "(cuda)"},
     {"counters", "", &CompileOptions::counters, "count tiles in the workspace"},
+    {"poll-limit", "", &CompileOptions::pollLimit,
+     "polls after which a wait prints where it stands and ends the kernel (cuda; default: none)"},
     {"keep-graph", "", &CompileOptions::keepGraph,
      "keep the graph in the bundle, so that pagefold-run can make inputs and check results"},
     {"q-tile", "schedule", &CompileOptions::qTile,

@@ -106,7 +106,11 @@ static void buildKernels(OpPassManager &manager, const CompileOptions &options) 
 }
 
 static void buildLLVM(OpPassManager &manager, const CompileOptions &options) {
-  options.isCuda() ? hopper::buildHopperToLLVM(manager) : host::buildHostToLLVM(manager);
+  if (!options.isCuda())
+    return host::buildHostToLLVM(manager);
+  hopper::HopperToLLVMOptions lowering;
+  lowering.pollLimit = options.pollLimit;
+  hopper::buildHopperToLLVM(manager, lowering);
 }
 
 void pagefold::buildStage(OpPassManager &manager, Stage stage, const CompileOptions &options) {

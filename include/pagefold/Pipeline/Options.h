@@ -36,6 +36,7 @@ struct CompileOptions {
   bool counters = false;       ///< count tiles in the workspace
   bool keepGraph = false;      ///< the artifact holds the graph too, for pagefold-run
   int64_t qTile = 0, kvTile = 0, splits = 0;
+  int64_t pollLimit = 0; ///< polls after which a wait of the cuda target gives up and says so
   std::string form;
 
   bool isCuda() const { return target == "cuda"; }
