@@ -29,8 +29,8 @@ void host::emitBatch(HostKernel &kernel, tile::BatchOp op) {
     check.checkPages(request, finding);
     kernel.report(number, finding);
     Request usable = check.usable(request, finding);
-    for (auto [column, value] :
-         llvm::enumerate(ArrayRef<Value>{usable.firstRow, usable.qLen, usable.kvLen}))
+    Value columns[] = {usable.firstRow, usable.qLen, usable.kvLen};
+    for (auto [column, value] : llvm::enumerate(columns))
       b.store(b.toI32(value), extents, {number, b.index(static_cast<int64_t>(column))});
   });
 }

@@ -193,8 +193,8 @@ void Kernel::report(Value request, const Finding &finding) {
       // Workers that report the same request all find that it is theirs, and write the same.
       Value holds = b.compare(arith::CmpIPredicate::eq, b.load(word, {first}), mine);
       b.ifThen(holds, [&] {
-        for (auto [i, value] :
-             llvm::enumerate(ArrayRef<Value>{finding.reason, finding.value, finding.limit}))
+        Value words[] = {finding.reason, finding.value, finding.limit};
+        for (auto [i, value] : llvm::enumerate(words))
           b.store(number(value), word, {b.index(static_cast<int64_t>(i) + 1)});
       });
     });
