@@ -7,7 +7,6 @@
 
 #include "Consumer.h"
 #include "Elements.h"
-#include "KVSource.h"
 #include "MaskOnRows.h"
 #include "PartialStates.h"
 #include "pagefold/Target/Hopper/Chip.h"
@@ -51,7 +50,7 @@ private:
     Value firstRow, head;
     Value q;     ///< of the lane's rows
     Value query; ///< fragment, or null
-    Value turn, queryTurn;
+    Value queryTurn;
   };
 
   Tile readTile(ValueRange note, Value queryTurn);
@@ -150,16 +149,11 @@ ConsumerEmitter::State ConsumerEmitter::step(const Tile &tile, ScoreMask &mask, 
   now.max = b.quadReduce(ReduceKind::Max, b.rowReduce(ReduceKind::Max, s));
   if (before)
     now.max = b.maxF(now.max, before->max);
-  // A row that has seen nothing yet: any finite number serves as its maximum.
-  auto finite = [&](Value value) {
-    Value nothing = b.compareF(arith::CmpFPredicate::OEQ, now.max, b.rows(-kInfinity));
-    return b.select(nothing, b.rows(0), value);
-  };
   Value offset, factor;
   if (space.score) {
     // A region may give any f32, such as the smallest: its product with the exponent's factor would
     // not be finite, the difference to the maximum is.
-    Value top = finite(now.max);
+    Value top = b.finiteMax(now.max, now.max);
     s = mapElements(b, s, top,
                     [&](Value score, ValueRange row, Value) { return b.subF(score, row[0]); });
     offset = b.rows(0);
@@ -167,7 +161,7 @@ ConsumerEmitter::State ConsumerEmitter::step(const Tile &tile, ScoreMask &mask, 
       factor = b.approx(ApproxKind::Exp2, b.mulF(b.subF(before->max, top), exponent));
   } else {
     Value top = b.mulF(now.max, exponent);
-    offset = b.negF(masked ? finite(top) : top);
+    offset = b.negF(masked ? b.finiteMax(now.max, top) : top);
     if (before)
       factor = b.approx(ApproxKind::Exp2, b.addF(b.mulF(before->max, exponent), offset));
   }
@@ -245,8 +239,7 @@ void ConsumerEmitter::finish(const Tile &tile, const State &state, bool isWhole)
     Value sink = perRow(loadElement(kernel, sinks, {tile.head})),
           own = b.mulF(state.max, b.rows(naturalScale()));
     naturalTop = b.maxF(own, sink);
-    Value nothing = b.compareF(arith::CmpFPredicate::OEQ, naturalTop, b.rows(-kInfinity));
-    Value finite = b.select(nothing, zero, naturalTop), log2e = b.rows(M_LOG2E);
+    Value finite = b.finiteMax(naturalTop, naturalTop), log2e = b.rows(M_LOG2E);
     factor = b.approx(ApproxKind::Exp2, b.mulF(b.subF(own, finite), log2e));
     Value share = b.approx(ApproxKind::Exp2, b.mulF(b.subF(sink, finite), log2e));
     sum = b.addF(b.mulF(sum, factor), share);

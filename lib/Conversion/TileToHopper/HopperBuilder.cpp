@@ -172,11 +172,26 @@ Value HopperBuilder::ctas() { return CtasOp::create(*this, getI32Type()); }
 Value HopperBuilder::warpReduce(ReduceKind kind, Value value) {
   return WarpReduceOp::create(*this, getI32Type(), kind, value);
 }
+Value HopperBuilder::finiteMax(Value max, Value value) {
+  Value nothing =
+      compareF(arith::CmpFPredicate::OEQ, max, rows(-std::numeric_limits<double>::infinity()));
+  return select(nothing, rows(0), value);
+}
 Value HopperBuilder::warpScan(Value value) {
   return WarpScanOp::create(*this, getI32Type(), value);
 }
 Value HopperBuilder::shuffle(Value value, Value lane) {
   return ShuffleOp::create(*this, getI32Type(), value, lane);
+}
+Value HopperBuilder::ticket(Value counter, llvm::function_ref<Value()> index, Value last) {
+  Value zero = i32(0);
+  Values drawn = ifThenElse(
+      equal(lane(), zero), getI32Type(),
+      [&] {
+        return Values{TicketOp::create(*this, getI32Type(), counter, index(), last).getResult()};
+      },
+      [&] { return Values{zero}; });
+  return shuffle(drawn[0], zero);
 }
 
 //===----------------------------------------------------------------------===//

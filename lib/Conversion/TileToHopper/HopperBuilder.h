@@ -66,6 +66,9 @@ public:
   Value rowReduce(ReduceKind kind, Value fragment);
   Value quadReduce(ReduceKind kind, Value rows);
   Value rowNumbers();
+  /// `value`, and 0 in rows whose maximum is -inf: such a row has seen nothing yet, so that any
+  /// finite number serves as its maximum.
+  Value finiteMax(Value max, Value value);
 
   // Warps; i32.
   Value lane();
@@ -74,6 +77,9 @@ public:
   Value warpReduce(ReduceKind kind, Value value);
   Value warpScan(Value value);
   Value shuffle(Value value, Value lane);
+  /// A ticket that one lane draws from a counter (hopper.ticket), in all lanes. `index` is built
+  /// where that lane alone runs.
+  Value ticket(Value counter, llvm::function_ref<Value()> index, Value last);
 
   /// Brings two operands to one shape.
   void unify(Value &a, Value &b);

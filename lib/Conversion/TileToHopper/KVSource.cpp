@@ -7,7 +7,6 @@
 
 #include "GatherSource.h"
 #include "pagefold/Target/Hopper/Chip.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace pagefold;

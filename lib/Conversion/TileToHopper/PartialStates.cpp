@@ -44,17 +44,10 @@ PartialStates::State PartialStates::load(Value slot) {
 }
 
 Value PartialStates::isLast(Value slot, Value parts) {
-  Value zero = b.i32(0), last = b.add(parts, -1);
+  Value last = b.add(parts, -1);
   FenceGlobalOp::create(b); // each lane's stores, before the ticket
   SyncWarpOp::create(b);
-  Values drawn = b.ifThenElse(
-      b.equal(b.lane(), zero), b.getI32Type(),
-      [&] {
-        Value counter = b.add(b.mul(slot, warps), warpInTile);
-        return Values{TicketOp::create(b, b.getI32Type(), counters, counter, last).getResult()};
-      },
-      [&] { return Values{zero}; });
-  Value ticket = b.shuffle(drawn[0], zero);
+  Value ticket = b.ticket(counters, [&] { return b.add(b.mul(slot, warps), warpInTile); }, last);
   FenceGlobalOp::create(b); // the ticket, before each lane's loads
   return b.equal(ticket, last);
 }
@@ -68,10 +61,7 @@ PartialStates::State PartialStates::merge(Value slot, Value parts, Value exponen
       [&](ValueRange v) { return b.less(v[0], parts); },
       [&](ValueRange v) {
         State next = load(b.add(slot, v[0]));
-        Value max = b.maxF(v[2], next.max), top = b.mulF(max, exponent);
-        Value nothing = b.compareF(arith::CmpFPredicate::OEQ, max,
-                                   b.rows(-std::numeric_limits<double>::infinity()));
-        top = b.select(nothing, b.rows(0), top);
+        Value max = b.maxF(v[2], next.max), top = b.finiteMax(max, b.mulF(max, exponent));
         auto factor = [&](Value own) {
           return b.approx(ApproxKind::Exp2, b.subF(b.mulF(own, exponent), top));
         };

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A kernel reads row offsets and lengths itself: a launch of its own that prepared them would cost
-// more than reading them again in every CTA. The lanes of the producer's warp hold 32 requests at a
-// time (a chunk of the batch). What breaks the contract is reported to the error word, and the
+// more than reading them again in every CTA. The lanes of the scheduler's warp hold 32 requests at
+// a time (a chunk of the batch). What breaks the contract is reported to the error word, and the
 // request then has no keys, or no rows where the row offsets themselves are broken.
 //
 //===----------------------------------------------------------------------===//
@@ -27,7 +27,6 @@ struct Request {
   mlir::Value keys; ///< where its keys start: a row of dense keys, an entry of a page table with
                     ///< row starts; null where the request's number says it
 
-  static constexpr unsigned kMaxFields = 4;
   Values fields() const; ///< all but the number
   static Request of(mlir::Value number, mlir::ValueRange fields);
 };

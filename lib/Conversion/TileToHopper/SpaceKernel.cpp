@@ -171,7 +171,8 @@ Value SpaceKernel::pageMap(Value pages, int64_t panels, int64_t boxRows) {
   list.set("element", b.getStringAttr(element.isBF16() ? "bf16" : "f16"));
   set(list, "panels", panels);
   set(list, "box_rows", boxRows);
-  SmallVector<int64_t> box{64, kHopper.octetRows, panels, boxRows / kHopper.octetRows, 1};
+  SmallVector<int64_t> box{kPanelColumns, kHopper.octetRows, panels, boxRows / kHopper.octetRows,
+                           1};
   return parameter(TensorMapType::get(b.getContext(), box, element), list);
 }
 

@@ -171,17 +171,9 @@ QueryTile TileOrder::decode(const Chunk &chunk, Value number) {
 // All tiles
 //===----------------------------------------------------------------------===//
 
-/// The next number: one lane draws, all lanes get it.
+/// The next number, in all lanes.
 Value TileOrder::draw() {
-  Value first = b.equal(b.lane(), b.i32(0));
-  Values drawn = b.ifThenElse(
-      first, b.getI32Type(),
-      [&] {
-        return Values{
-            TicketOp::create(b, b.getI32Type(), counter, Value(), lastTicket).getResult()};
-      },
-      [&] { return Values{b.i32(0)}; });
-  return b.add(b.shuffle(drawn[0], b.i32(0)), ctas);
+  return b.add(b.ticket(counter, [] { return Value(); }, lastTicket), ctas);
 }
 
 TileOrder::Chunk TileOrder::advance(const Chunk &chunk, Value number) {
