@@ -12,7 +12,6 @@
 using namespace mlir;
 using namespace pagefold::hopper;
 
-static constexpr int64_t kBarrierBytes = 8;
 static constexpr unsigned kSharedSpace = static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared);
 
 //===----------------------------------------------------------------------===//
@@ -57,6 +56,18 @@ Value Emitter::maxF(Value a, Value b) { return LLVM::MaxNumOp::create(builder, l
 Value Emitter::minF(Value a, Value b) { return LLVM::MinNumOp::create(builder, loc, a, b); }
 Value Emitter::fma(Value a, Value b, Value c) { return LLVM::FMAOp::create(builder, loc, a, b, c); }
 
+Value Emitter::combine(ReduceKind kind, Value a, Value b) {
+  switch (kind) {
+  case ReduceKind::Max:
+    return maxF(a, b);
+  case ReduceKind::Sum:
+    return addF(a, b);
+  case ReduceKind::Min:
+    return minF(a, b);
+  }
+  llvm_unreachable("all kinds are above");
+}
+
 Value Emitter::intrinsic(StringRef name, ValueRange operands) {
   return LLVM::CallIntrinsicOp::create(builder, loc, operands.front().getType(),
                                        builder.getStringAttr(name), operands)
@@ -98,6 +109,18 @@ Value Emitter::pair(Value first, Value second) { return vector({first, second});
 
 std::array<Value, 2> Emitter::rows(Value vector) {
   return {element(vector, 0), element(vector, 1)};
+}
+
+Value Emitter::roundPair(Type element, Value low, Value high) {
+  auto type = VectorType::get({2}, element);
+  Value halves;
+  if (element.isBF16())
+    halves = NVVM::ConvertF32x2ToBF16x2Op::create(
+        builder, loc, type, high, low, /*random_bits=*/Value(), NVVM::FPRoundingMode::RN);
+  else
+    halves = NVVM::ConvertF32x2ToF16x2Op::create(builder, loc, type, high, low,
+                                                 /*random_bits=*/Value(), NVVM::FPRoundingMode::RN);
+  return LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), halves);
 }
 
 //===----------------------------------------------------------------------===//
@@ -166,21 +189,32 @@ Value Emitter::sharedPointer(Value address) {
   return LLVM::IntToPtrOp::create(builder, loc, pointer, address);
 }
 
-Value Emitter::stage(RingType ring, Value turn) { return bitAnd(turn, ring.getStages() - 1); }
+Value Emitter::stage(RingType ring, Value turn, Value warp) {
+  int64_t stages = ring.getStages();
+  Value own = llvm::isPowerOf2_64(stages)
+                  ? bitAnd(turn, stages - 1)
+                  : LLVM::URemOp::create(builder, loc, turn, i32(stages)).getResult();
+  return warp ? add(own, mul(warp, stages)) : own;
+}
 
 Value Emitter::phase(RingType ring, Value turn) {
-  return bitAnd(shiftRight(turn, llvm::Log2_64(ring.getStages())), 1);
+  int64_t stages = ring.getStages();
+  Value round = llvm::isPowerOf2_64(stages)
+                    ? shiftRight(turn, llvm::Log2_64(stages))
+                    : LLVM::UDivOp::create(builder, loc, turn, i32(stages)).getResult();
+  return bitAnd(round, 1);
 }
 
 Value Emitter::tileAddress(TypedValue<SharedType> tiles, Value index) {
   return add(mul(index, tiles.getType().tileBytes()), sharedAddress(placeOf(tiles).tiles));
 }
-Value Emitter::tileAddress(TypedValue<RingType> ring, Value turn) {
+Value Emitter::tileAddress(TypedValue<RingType> ring, Value turn, Value warp) {
   RingType type = ring.getType();
-  return add(mul(stage(type, turn), type.tileBytes()), sharedAddress(placeOf(ring).tiles));
+  return add(mul(stage(type, turn, warp), type.tileBytes()), sharedAddress(placeOf(ring).tiles));
 }
-Value Emitter::fullBarrier(TypedValue<RingType> ring, Value turn) {
-  return add(mul(stage(ring.getType(), turn), kBarrierBytes), sharedAddress(placeOf(ring).full));
+Value Emitter::fullBarrier(TypedValue<RingType> ring, Value turn, Value warp) {
+  return add(mul(stage(ring.getType(), turn, warp), kBarrierBytes),
+             sharedAddress(placeOf(ring).full));
 }
 Value Emitter::emptyBarrier(TypedValue<RingType> ring, Value turn) {
   return add(mul(stage(ring.getType(), turn), kBarrierBytes), sharedAddress(placeOf(ring).empty));

@@ -60,6 +60,7 @@ public:
   mlir::Value maxF(mlir::Value a, mlir::Value b);
   mlir::Value minF(mlir::Value a, mlir::Value b);
   mlir::Value fma(mlir::Value a, mlir::Value b, mlir::Value c);
+  mlir::Value combine(ReduceKind kind, mlir::Value a, mlir::Value b);
   /// An intrinsic of one type: that of its operands.
   mlir::Value intrinsic(llvm::StringRef name, mlir::ValueRange operands);
 
@@ -71,6 +72,9 @@ public:
   mlir::Value pair(mlir::Value first, mlir::Value second);
   /// What a lane holds for its upper and its lower row.
   std::array<mlir::Value, 2> rows(mlir::Value vector);
+
+  /// Two f32 rounded to 16-bit elements in one register, `low` in its lower half.
+  mlir::Value roundPair(mlir::Type element, mlir::Value low, mlir::Value high);
 
   /// Inline assembly with side effects. `results` is null for none.
   mlir::Value assembly(mlir::Type results, llvm::StringRef text, llvm::StringRef constraints,
@@ -100,15 +104,16 @@ public:
   }
   /// Tile `index` of an allocation of tiles.
   mlir::Value tileAddress(mlir::TypedValue<SharedType> tiles, mlir::Value index);
-  mlir::Value tileAddress(mlir::TypedValue<RingType> ring, mlir::Value turn);
-  mlir::Value fullBarrier(mlir::TypedValue<RingType> ring, mlir::Value turn);
+  /// `warp`: of the ring of that warp; null for a ring of all.
+  mlir::Value tileAddress(mlir::TypedValue<RingType> ring, mlir::Value turn, mlir::Value warp = {});
+  mlir::Value fullBarrier(mlir::TypedValue<RingType> ring, mlir::Value turn, mlir::Value warp = {});
   mlir::Value emptyBarrier(mlir::TypedValue<RingType> ring, mlir::Value turn);
   mlir::Value noteAddress(mlir::TypedValue<RingType> ring, mlir::Value turn);
   /// The parity that the barrier's phase has once the turn is complete: 0 in the first round.
   mlir::Value phase(RingType ring, mlir::Value turn);
 
 private:
-  mlir::Value stage(RingType ring, mlir::Value turn);
+  mlir::Value stage(RingType ring, mlir::Value turn, mlir::Value warp = {});
 
   const SharedPlaces &places;
 };

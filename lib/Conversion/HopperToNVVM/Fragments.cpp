@@ -30,24 +30,12 @@ static Value firstColumn(Emitter &emitter) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-static Value combine(Emitter &emitter, ReduceKind kind, Value a, Value b) {
-  switch (kind) {
-  case ReduceKind::Max:
-    return emitter.maxF(a, b);
-  case ReduceKind::Sum:
-    return emitter.addF(a, b);
-  case ReduceKind::Min:
-    return emitter.minF(a, b);
-  }
-  llvm_unreachable("all kinds are above");
-}
-
 /// A tree: the shortest chain.
 static Value reduceTree(Emitter &emitter, ReduceKind kind, SmallVector<Value> values) {
   while (values.size() > 1) {
     SmallVector<Value> halved;
     for (size_t i = 0; i + 1 < values.size(); i += 2)
-      halved.push_back(combine(emitter, kind, values[i], values[i + 1]));
+      halved.push_back(emitter.combine(kind, values[i], values[i + 1]));
     if (values.size() % 2)
       halved.push_back(values.back());
     values = std::move(halved);
@@ -68,7 +56,7 @@ static Value lowerQuadReduce(QuadReduceOp op, QuadReduceOp::Adaptor adaptor, Emi
   for (Value &row : rows)
     for (int64_t distance : {1, 2}) {
       Value other = emitter.shuffleXor(row, distance);
-      row = combine(emitter, op.getKind(), row, other);
+      row = emitter.combine(op.getKind(), row, other);
     }
   return emitter.pair(rows[0], rows[1]);
 }
@@ -159,24 +147,10 @@ static Value lowerZero(ZeroOp op, ZeroOp::Adaptor, Emitter &emitter) {
   return emitter.pack(zeros, type);
 }
 
-/// Two elements of a row to one register.
-static Value convertPair(Emitter &emitter, Type element, Value low, Value high) {
-  OpBuilder &builder = emitter.builder;
-  auto type = VectorType::get({2}, element);
-  Value halves;
-  if (element.isBF16())
-    halves = NVVM::ConvertF32x2ToBF16x2Op::create(
-        builder, emitter.loc, type, high, low, /*random_bits=*/Value(), NVVM::FPRoundingMode::RN);
-  else
-    halves = NVVM::ConvertF32x2ToF16x2Op::create(builder, emitter.loc, type, high, low,
-                                                 /*random_bits=*/Value(), NVVM::FPRoundingMode::RN);
-  return LLVM::BitcastOp::create(builder, emitter.loc, builder.getI32Type(), halves);
-}
-
 static Value lowerConvert(ConvertOp op, ConvertOp::Adaptor adaptor, Emitter &emitter) {
   SmallVector<Value> values = emitter.unpack(adaptor.getFragment()), halves;
   for (size_t i = 0; i < values.size(); i += 2)
-    halves.push_back(convertPair(emitter, op.getType().getElementType(), values[i], values[i + 1]));
+    halves.push_back(emitter.roundPair(op.getType().getElementType(), values[i], values[i + 1]));
   auto type = LLVM::LLVMStructType::getLiteral(
       op.getContext(), SmallVector<Type>(halves.size(), emitter.builder.getI32Type()));
   return emitter.pack(halves, type);
@@ -205,6 +179,8 @@ static StringRef approximation(ApproxKind kind) {
 }
 
 static Value lowerApprox(ApproxOp op, ApproxOp::Adaptor adaptor, Emitter &emitter) {
+  if (op.getType().isF32())
+    return emitter.intrinsic(approximation(op.getKind()), adaptor.getRows());
   std::array<Value, 2> rows = emitter.rows(adaptor.getRows());
   Value upper = emitter.intrinsic(approximation(op.getKind()), rows[0]);
   return emitter.pair(upper, emitter.intrinsic(approximation(op.getKind()), rows[1]));

@@ -65,6 +65,7 @@ static void addTypes(LLVMTypeConverter &converter) {
   // Shared allocations are the addresses of their first tiles.
   converter.addConversion([](SharedType type) { return IntegerType::get(type.getContext(), 32); });
   converter.addConversion([](RingType type) { return IntegerType::get(type.getContext(), 32); });
+  converter.addConversion([](WordsType type) { return IntegerType::get(type.getContext(), 32); });
   converter.addConversion(
       [](TensorMapType type) { return LLVM::LLVMPointerType::get(type.getContext()); });
   converter.addConversion([](PointerType type) {
@@ -105,7 +106,7 @@ LogicalResult HopperToNVVM::lowerOps() {
   getOperation().walk([&](KernelOp kernel) {
     SharedMemoryMap map(kernel);
     kernel.walk([&](Operation *op) {
-      if (isa<AllocOp, AllocRingOp>(op))
+      if (isa<AllocOp, AllocRingOp, AllocWordsOp>(op))
         places[op] = map.of(op);
     });
   });
@@ -119,6 +120,8 @@ LogicalResult HopperToNVVM::lowerOps() {
   addTileCopyLowerings(context);
   addWarpLowerings(context);
   addProductLowerings(context);
+  addBlockLowerings(context);
+  addWordLowerings(context);
   addFragmentLowerings(context);
   addGlobalMemoryLowerings(context);
   addMathLowerings(context);

@@ -63,6 +63,8 @@ void addWaitLowerings(const LoweringContext &context);
 void addTileCopyLowerings(const LoweringContext &context);
 void addWarpLowerings(const LoweringContext &context);
 void addProductLowerings(const LoweringContext &context);
+void addBlockLowerings(const LoweringContext &context);
+void addWordLowerings(const LoweringContext &context);
 void addFragmentLowerings(const LoweringContext &context);
 void addGlobalMemoryLowerings(const LoweringContext &context);
 void addMathLowerings(const LoweringContext &context);

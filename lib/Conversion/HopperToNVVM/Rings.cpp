@@ -20,9 +20,26 @@ static Value lowerAlloc(AllocOp op, AllocOp::Adaptor, Emitter &emitter) {
   return emitter.sharedAddress(emitter.placeOf(op).tiles);
 }
 
+/// Many barriers: each by a thread.
+static void initialiseOfWarps(AllocRingOp op, Emitter &emitter) {
+  Value thread = emitter.thread();
+  emitter.assembly(
+      {},
+      "{ .reg .pred p; setp.lt.u32 p, $1, " + std::to_string(op.getType().allStages()) +
+          "; @p mbarrier.init.shared::cta.b64 [$0], " + std::to_string(op.getWriters()) + "; }",
+      "r,r,~{memory}",
+      {emitter.add(emitter.mul(thread, kBarrierBytes),
+                   emitter.sharedAddress(emitter.placeOf(op).full)),
+       thread});
+}
+
 /// Thread 0 initialises the barriers: predicated, since a lowering makes no blocks.
 static Value lowerAllocRing(AllocRingOp op, AllocRingOp::Adaptor, Emitter &emitter) {
   const SharedPlace &place = emitter.placeOf(op);
+  if (op.getType().isOfWarps()) {
+    initialiseOfWarps(op, emitter);
+    return emitter.sharedAddress(place.tiles);
+  }
   auto initialise = [&](int64_t offset, int64_t arrivals) {
     emitter.assembly(
         {},
@@ -31,8 +48,8 @@ static Value lowerAllocRing(AllocRingOp op, AllocRingOp::Adaptor, Emitter &emitt
         "r,r,~{memory}", {emitter.sharedAddress(offset), emitter.thread()});
   };
   for (int64_t stage = 0; stage < op.getType().getStages(); ++stage) {
-    initialise(place.full + 8 * stage, op.getWriters());
-    initialise(place.empty + 8 * stage, op.getReaders());
+    initialise(place.full + kBarrierBytes * stage, op.getWriters());
+    initialise(place.empty + kBarrierBytes * stage, op.getReaders());
   }
   return emitter.sharedAddress(place.tiles);
 }
@@ -42,7 +59,8 @@ static Value lowerAllocRing(AllocRingOp op, AllocRingOp::Adaptor, Emitter &emitt
 //===----------------------------------------------------------------------===//
 
 static void lowerExpect(ExpectOp op, ExpectOp::Adaptor adaptor, Emitter &emitter) {
-  Value barrier = emitter.sharedPointer(emitter.fullBarrier(op.getRing(), adaptor.getTurn()));
+  Value barrier = emitter.sharedPointer(
+      emitter.fullBarrier(op.getRing(), adaptor.getTurn(), adaptor.getWarp()));
   Value bytes = emitter.i32(op.getRing().getType().tileBytes());
   NVVM::MBarrierArriveExpectTxOp::create(emitter.builder, emitter.loc, Type(), barrier, bytes,
                                          NVVM::MemScopeKind::CTA, /*relaxed=*/false,

@@ -54,6 +54,8 @@ void BranchBuilder::moveBody(Region &from, ValueRange arguments) {
 
 /// Frees registers, or takes those that other roles free.
 void BranchBuilder::setRegisters(int64_t registers, int64_t launch) {
+  if (registers == launch)
+    return;
   auto action = registers < launch ? NVVM::SetMaxRegisterAction::decrease
                                    : NVVM::SetMaxRegisterAction::increase;
   NVVM::SetMaxRegisterOp::create(builder, loc, registers, action);

@@ -22,7 +22,7 @@ static constexpr int64_t kEvictFirst = 0x12F0000000000000, kEvictLast = 0x14F000
 static void lowerFill(FillOp op, FillOp::Adaptor adaptor, Emitter &emitter) {
   OpBuilder &builder = emitter.builder;
   RingType ring = op.getRing().getType();
-  Value address = emitter.tileAddress(op.getRing(), adaptor.getTurn());
+  Value address = emitter.tileAddress(op.getRing(), adaptor.getTurn(), adaptor.getWarp());
   address = emitter.add(address, op.getPanel().value_or(0) * ring.panelStride());
   int64_t rowBytes = (op.getPanel() ? ring.panelBytes() : ring.tileBytes()) / ring.getRows();
   if (Value row = adaptor.getRow())
@@ -31,7 +31,8 @@ static void lowerFill(FillOp op, FillOp::Adaptor adaptor, Emitter &emitter) {
       op.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster));
   Value target =
       LLVM::AddrSpaceCastOp::create(builder, emitter.loc, cluster, emitter.sharedPointer(address));
-  Value barrier = emitter.sharedPointer(emitter.fullBarrier(op.getRing(), adaptor.getTurn()));
+  Value barrier = emitter.sharedPointer(
+      emitter.fullBarrier(op.getRing(), adaptor.getTurn(), adaptor.getWarp()));
   Value policy =
       LLVM::ConstantOp::create(builder, emitter.loc, builder.getI64Type(),
                                builder.getI64IntegerAttr(op.getKeep() ? kEvictLast : kEvictFirst));

@@ -35,7 +35,8 @@ static void lowerAcquire(AcquireOp op, AcquireOp::Adaptor adaptor, Emitter &emit
 }
 
 static void lowerWait(WaitOp op, WaitOp::Adaptor adaptor, Emitter &emitter) {
-  Value turn = adaptor.getTurn(), barrier = emitter.fullBarrier(op.getRing(), turn);
+  Value turn = adaptor.getTurn();
+  Value barrier = emitter.fullBarrier(op.getRing(), turn, adaptor.getWarp());
   waitFor(emitter, op, barrier, turn, emitter.phase(op.getRing().getType(), turn));
 }
 

@@ -7,6 +7,7 @@
 
 #include "Consumer.h"
 #include "Elements.h"
+#include "Finish.h"
 #include "MaskOnRows.h"
 #include "PartialStates.h"
 #include "pagefold/Target/Hopper/Chip.h"
@@ -18,8 +19,6 @@ using namespace pagefold::hopper;
 
 /// Named barriers of the warpgroups from this one on: each keeps one warpgroup together.
 static constexpr int64_t kWarpgroupBarrier = 4;
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 namespace {
 
@@ -34,7 +33,7 @@ public:
     // A score region sees the scaled score; without one the scale is part of the exponent's. Were
     // it an immediate, ptxas would order the exponentials so that the held-back release of K and
     // the wait behind it come first (742 against 766 TFLOP/s on 16k rows).
-    exponent = kernel.hiddenConstant(naturalScale() * M_LOG2E);
+    exponent = kernel.hiddenConstant(space.naturalScale() * M_LOG2E);
     if (space.maxParts > 1)
       partials.emplace(kernel, space, warpgroup, warp);
   }
@@ -61,8 +60,6 @@ private:
   Value foldTile(const Tile &tile, ValueRange note, Value turn);
   void finish(const Tile &tile, const State &state, bool isWhole);
   void finishPart(const Tile &tile, ValueRange note, const State &state);
-  /// From a row's maximum to its natural scale: a score region has seen scaled scores.
-  double naturalScale() const { return space.score ? 1.0 : space.scale; }
   Value epilogue(const Tile &tile, Value output);
   void storeOutput(const Tile &tile, Value output, bool byTile);
   void storeLse(const Tile &tile, Value lse);
@@ -232,30 +229,14 @@ void ConsumerEmitter::finishPart(const Tile &tile, ValueRange note, const State 
 /// `isWhole`: the state is that of a warpgroup's fold, whose lanes hold parts of the sums; else of
 /// one warp, with whole sums.
 void ConsumerEmitter::finish(const Tile &tile, const State &state, bool isWhole) {
-  Value sum = isWhole ? b.quadReduce(ReduceKind::Sum, state.sum) : state.sum, zero = b.rows(0);
-  Value factor, naturalTop = state.max;
-  if (Value sinks = space.sinks) {
-    // The sink is one more score, of a key without value.
-    Value sink = perRow(loadElement(kernel, sinks, {tile.head})),
-          own = b.mulF(state.max, b.rows(naturalScale()));
-    naturalTop = b.maxF(own, sink);
-    Value finite = b.finiteMax(naturalTop, naturalTop), log2e = b.rows(M_LOG2E);
-    factor = b.approx(ApproxKind::Exp2, b.mulF(b.subF(own, finite), log2e));
-    Value share = b.approx(ApproxKind::Exp2, b.mulF(b.subF(sink, finite), log2e));
-    sum = b.addF(b.mulF(sum, factor), share);
-  }
-  Value empty = b.compareF(arith::CmpFPredicate::OEQ, sum, zero);
-  Value inverse = b.approx(ApproxKind::Reciprocal, sum);
-  if (factor)
-    inverse = b.mulF(inverse, factor);
-  inverse = b.select(empty, zero, inverse);
-  Value output = ScaleRowsOp::create(b, space.outputFragment(), state.output, inverse);
+  Value sum = isWhole ? b.quadReduce(ReduceKind::Sum, state.sum) : state.sum, sink;
+  if (space.sinks)
+    sink = perRow(loadElement(kernel, space.sinks, {tile.head}));
+  Finished finished = finishState(b, space, state.max, sum, sink);
+  Value output = ScaleRowsOp::create(b, space.outputFragment(), state.output, finished.factor);
   storeOutput(tile, epilogue(tile, output), /*byTile=*/isWhole && shared.output);
-  if (!space.lse)
-    return;
-  Value log = b.mulF(b.approx(ApproxKind::Log2, sum), b.rows(M_LN2));
-  Value lse = b.addF(b.mulF(naturalTop, b.rows(space.sinks ? 1 : naturalScale())), log);
-  storeLse(tile, b.select(empty, b.rows(-kInfinity), lse));
+  if (space.lse)
+    storeLse(tile, finished.lse);
 }
 
 Value ConsumerEmitter::epilogue(const Tile &tile, Value output) {

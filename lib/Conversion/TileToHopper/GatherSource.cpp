@@ -37,7 +37,7 @@ Values GatherSource::lookUp(const Request &request, Value tile) {
   for (int64_t first = 0; first < space.kvTile; first += kWarp) {
     int64_t rows = std::min(space.kvTile - first, kWarp);
     Value hasRow = rows == kWarp ? b.boolean(true) : b.less(lane, b.i32(rows));
-    pages.push_back(findPage(request, keyOf(tile, b.i32(first / kWarp)), hasRow));
+    pages.push_back(table.find(request, keyOf(tile, b.i32(first / kWarp)), hasRow));
   }
   return pages;
 }

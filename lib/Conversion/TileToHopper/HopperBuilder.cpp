@@ -144,6 +144,13 @@ Value HopperBuilder::maxF(Value a, Value b) {
   return arith::MaxNumFOp::create(*this, a, b);
 }
 
+Value HopperBuilder::fma(Value a, Value x, Value y) {
+  unify(a, x);
+  unify(x, y);
+  unify(a, x);
+  return math::FmaOp::create(*this, a, x, y);
+}
+
 Value HopperBuilder::negF(Value a) { return arith::NegFOp::create(*this, a); }
 
 Value HopperBuilder::compareF(arith::CmpFPredicate predicate, Value a, Value b) {
@@ -152,7 +159,7 @@ Value HopperBuilder::compareF(arith::CmpFPredicate predicate, Value a, Value b) 
 }
 
 Value HopperBuilder::approx(ApproxKind kind, Value value) {
-  return ApproxOp::create(*this, rowsType(getF32Type()), kind, value);
+  return ApproxOp::create(*this, value.getType(), kind, value);
 }
 Value HopperBuilder::rowReduce(ReduceKind kind, Value fragment) {
   return RowReduceOp::create(*this, rowsType(getF32Type()), kind, fragment);
@@ -160,7 +167,37 @@ Value HopperBuilder::rowReduce(ReduceKind kind, Value fragment) {
 Value HopperBuilder::quadReduce(ReduceKind kind, Value rows) {
   return QuadReduceOp::create(*this, rowsType(getF32Type()), kind, rows);
 }
+Value HopperBuilder::columnReduce(ReduceKind kind, Value columns) {
+  return ColumnReduceOp::create(*this, rowsType(getF32Type()), kind, columns);
+}
 Value HopperBuilder::rowNumbers() { return RowNumbersOp::create(*this, rowsType(getI32Type())); }
+
+Value HopperBuilder::loadBlock(Value ring, Value turn, Value warp, int64_t column,
+                               bool transposed) {
+  return LoadBlockOp::create(*this, VectorType::get({4}, getI32Type()), ring, turn, warp, column,
+                             transposed);
+}
+Value HopperBuilder::contractBlock(Value lhs, Value rhs, Value acc, Type element) {
+  return ContractBlockOp::create(*this, acc.getType(), lhs, rhs, acc, element);
+}
+Value HopperBuilder::roundPair(Value values, Type element) {
+  return RoundPairOp::create(*this, getI32Type(), values, element);
+}
+Value HopperBuilder::transposePairs(Value pairs) {
+  return TransposePairsOp::create(*this, getI32Type(), pairs);
+}
+Value HopperBuilder::loadPair(Value pointer, Value index, Value condition) {
+  return LoadPairOp::create(*this, getI32Type(), pointer, index, condition);
+}
+
+Value HopperBuilder::element(Value vector, int64_t index) {
+  return createOrFold<vector::ExtractOp>(vector, index);
+}
+
+Value HopperBuilder::vectorOf(ValueRange elements) {
+  auto type = VectorType::get({static_cast<int64_t>(elements.size())}, elements.front().getType());
+  return createOrFold<vector::FromElementsOp>(type, elements);
+}
 
 //===----------------------------------------------------------------------===//
 // Warps
@@ -173,9 +210,11 @@ Value HopperBuilder::warpReduce(ReduceKind kind, Value value) {
   return WarpReduceOp::create(*this, getI32Type(), kind, value);
 }
 Value HopperBuilder::finiteMax(Value max, Value value) {
+  bool scalar = max.getType().isF32();
+  auto constant = [&](double x) { return scalar ? f32(x) : rows(x); };
   Value nothing =
-      compareF(arith::CmpFPredicate::OEQ, max, rows(-std::numeric_limits<double>::infinity()));
-  return select(nothing, rows(0), value);
+      compareF(arith::CmpFPredicate::OEQ, max, constant(-std::numeric_limits<double>::infinity()));
+  return select(nothing, constant(0), value);
 }
 Value HopperBuilder::warpScan(Value value) {
   return WarpScanOp::create(*this, getI32Type(), value);

@@ -15,6 +15,7 @@
 #define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_HOPPERBUILDER_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -61,14 +62,27 @@ public:
   Value mulF(Value a, Value b);
   Value maxF(Value a, Value b); ///< a NaN loses
   Value negF(Value a);
+  Value fma(Value a, Value x, Value y); ///< a x + y
   Value compareF(mlir::arith::CmpFPredicate predicate, Value a, Value b);
   Value approx(ApproxKind kind, Value rows);
   Value rowReduce(ReduceKind kind, Value fragment);
   Value quadReduce(ReduceKind kind, Value rows);
+  Value columnReduce(ReduceKind kind, Value columns);
   Value rowNumbers();
   /// `value`, and 0 in rows whose maximum is -inf: such a row has seen nothing yet, so that any
   /// finite number serves as its maximum.
   Value finiteMax(Value max, Value value);
+
+  // Products of a warp.
+  Value loadBlock(Value ring, Value turn, Value warp, int64_t column, bool transposed);
+  Value contractBlock(Value lhs, Value rhs, Value acc, mlir::Type element);
+  Value roundPair(Value values, mlir::Type element);
+  Value transposePairs(Value pairs);
+  Value loadPair(Value pointer, Value index, Value condition);
+
+  // Vectors of registers.
+  Value element(Value vector, int64_t index);
+  Value vectorOf(mlir::ValueRange elements);
 
   // Warps; i32.
   Value lane();

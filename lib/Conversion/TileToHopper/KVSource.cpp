@@ -76,7 +76,7 @@ public:
   }
 
   Values lookUp(const Request &request, Value tile) override {
-    return {findPage(request, b.add(b.mul(tile, space.kvTile), firstRow), hasBox)};
+    return {table.find(request, b.add(b.mul(tile, space.kvTile), firstRow), hasBox)};
   }
 
 private:

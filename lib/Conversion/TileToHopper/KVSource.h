@@ -15,6 +15,7 @@
 #ifndef PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_KVSOURCE_H
 #define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_KVSOURCE_H
 
+#include "PipelinedSpace.h"
 #include "Requests.h"
 
 namespace pagefold::hopper {

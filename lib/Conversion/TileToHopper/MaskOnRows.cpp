@@ -16,7 +16,7 @@ using namespace pagefold::hopper;
 // What a mask is bound to
 //===----------------------------------------------------------------------===//
 
-MaskValues::MaskValues(SpaceKernel &kernel, const PipelinedSpace &space, const Request &request)
+MaskValues::MaskValues(SpaceKernel &kernel, const FoldSpace &space, const Request &request)
     : kernel(kernel), b(kernel.builder()), space(space), request(request) {
   for (Value symbol : space.maskSymbols) {
     if (isa<MemRefType>(symbol.getType()))
@@ -61,8 +61,7 @@ VisitContext MaskValues::context(Value qlo, Value qhi) {
 // Scores
 //===----------------------------------------------------------------------===//
 
-ScoreMask::ScoreMask(SpaceKernel &kernel, const PipelinedSpace &space, const Request &request,
-                     Value q)
+ScoreMask::ScoreMask(SpaceKernel &kernel, const FoldSpace &space, const Request &request, Value q)
     : b(kernel.builder()), space(space), values(kernel, space, request), request(request), q(q),
       rowValues(values.rowValues(q)) {
   std::optional<RowInterval> interval = emitRowInterval(
@@ -98,4 +97,22 @@ Value ScoreMask::apply(Value scores, Value firstKey) {
     return applyToElements(scores, firstKey);
   auto relative = [&](Value limit) { return limit ? b.sub(limit, firstKey) : Value(); };
   return MaskOp::create(b, scores.getType(), scores, relative(from), relative(below));
+}
+
+Value ScoreMask::visible(Value key) {
+  if (!isInterval) {
+    MaskPoint point;
+    point.q = q;
+    point.k = key;
+    point.rows = rowValues;
+    return emitVisible(b, b.getLoc(), space.maskSets, point, values.context({}, {}));
+  }
+  Value inside;
+  if (below)
+    inside = b.less(key, below);
+  if (from) {
+    Value behind = b.atLeast(key, from);
+    inside = inside ? b.both(inside, behind) : behind;
+  }
+  return inside;
 }

@@ -15,7 +15,7 @@
 #ifndef PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_MASKONROWS_H
 #define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_MASKONROWS_H
 
-#include "PipelinedSpace.h"
+#include "FoldSpace.h"
 #include "Requests.h"
 
 namespace pagefold::hopper {
@@ -23,7 +23,7 @@ namespace pagefold::hopper {
 /// The mask's symbols for a request, and its row tables; i32.
 class MaskValues {
 public:
-  MaskValues(SpaceKernel &kernel, const PipelinedSpace &space, const Request &request);
+  MaskValues(SpaceKernel &kernel, const FoldSpace &space, const Request &request);
   /// For query rows qlo..qhi.
   VisitContext context(mlir::Value qlo, mlir::Value qhi);
   /// The row tables at query row `q`, an i32 or a vector of two.
@@ -32,7 +32,7 @@ public:
 private:
   SpaceKernel &kernel;
   HopperBuilder &b;
-  const PipelinedSpace &space;
+  const FoldSpace &space;
   Request request;
   Values symbols;
 };
@@ -41,15 +41,16 @@ private:
 class ScoreMask {
 public:
   /// `q`: the query rows of the lane's two rows.
-  ScoreMask(SpaceKernel &kernel, const PipelinedSpace &space, const Request &request,
-            mlir::Value q);
+  ScoreMask(SpaceKernel &kernel, const FoldSpace &space, const Request &request, mlir::Value q);
   mlir::Value apply(mlir::Value scores, mlir::Value firstKey);
+  /// Which of the rows see key `key`.
+  mlir::Value visible(mlir::Value key);
 
 private:
   mlir::Value applyToElements(mlir::Value scores, mlir::Value firstKey);
 
   HopperBuilder &b;
-  const PipelinedSpace &space;
+  const FoldSpace &space;
   MaskValues values;
   Request request;
   mlir::Value q;

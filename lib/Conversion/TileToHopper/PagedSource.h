@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What all sources of pages share: a lane reads page ids from the table, each of one key of the
-// tile, and checks them against the pool once they are needed.
+// What all sources of pages share: each lane finds pages, of keys of the tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,22 +13,22 @@
 #define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_PAGEDSOURCE_H
 
 #include "KVSource.h"
+#include "PageTable.h"
 
 namespace pagefold::hopper {
 
 class PagedSource : public KVSource {
 public:
   bool usesOneLane() const override { return false; }
-  /// Page ids, -1 where none was looked for or the id is outside the pool, which is reported.
-  Values settle(const Request &request, mlir::ValueRange found) override;
+  Values settle(const Request &request, mlir::ValueRange found) override {
+    return table.settle(request, found);
+  }
 
 protected:
-  PagedSource(SpaceKernel &kernel, const PipelinedSpace &space);
-  /// The table's entry for key `key` of the request, if it has that key and `wanted`.
-  mlir::Value findPage(const Request &request, mlir::Value key, mlir::Value wanted);
+  PagedSource(SpaceKernel &kernel, const PipelinedSpace &space)
+      : KVSource(kernel, space), table(kernel, space) {}
 
-private:
-  mlir::Value pages; ///< of the smaller pool, where those of K and V differ
+  PageTable table;
 };
 
 } // namespace pagefold::hopper

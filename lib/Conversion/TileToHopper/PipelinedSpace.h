@@ -14,8 +14,7 @@
 #ifndef PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_PIPELINEDSPACE_H
 #define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_PIPELINEDSPACE_H
 
-#include "SpaceKernel.h"
-#include "pagefold/Analysis/TileVisits.h"
+#include "FoldSpace.h"
 
 namespace pagefold::hopper {
 
@@ -39,34 +38,13 @@ struct TileNote {
   };
 };
 
-struct PipelinedSpace {
+struct PipelinedSpace : FoldSpace {
   /// Requires a space that pipelinedRefusal() takes, whose fold has a visit list.
   PipelinedSpace(tile::SpaceOp space);
 
-  // Level 2: buffers of the function, regions of the space.
-  mlir::Value query, output, lse, sinks; ///< the last two may be null
-  mlir::Value rows;                      ///< row offsets of the requests
-  tile::PagedOp paged;                   ///< one of these two
-  tile::DenseOp dense;
-  llvm::SmallVector<mlir::Value> ropeTables; ///< they bound positions
-  mlir::Region *score, *epilogue;            ///< null: nothing to do
-  double scale;
-  MaskSets maskSets;
-  llvm::SmallVector<mlir::Value> maskSymbols, maskRowValues;
-
-  // Numbers.
-  int64_t qTile, kvTile, kDim, vDim, group, kvHeads;
-  int64_t pageSize; ///< 0: dense
   int64_t stages = 2, warpgroups = 2;
   int64_t maxParts; ///< of the KV tiles of a query tile, where tiles are few
-  mlir::Type element;
-  TileBounds bounds;
-  /// The ranges of a visit list as the kernel walks it, newest first: whether each is masked.
-  llvm::SmallVector<bool> rangeIsMasked;
-  /// More ranges than the kernel has loops for, or tests: one masked range from first to last.
-  bool hull = false;
 
-  int64_t heads() const { return kvHeads * group; }
   int64_t warpgroupRows() const { return qTile / warpgroups; }
   /// Q stays in registers where they suffice: it saves reading it again for every KV tile.
   bool queryInRegisters() const { return kDim <= 128; }
@@ -86,10 +64,10 @@ struct PipelinedSpace {
   FragmentType outputFragment() const;
 };
 
-/// Where the allocations of a kernel are.
 /// Parts of all tiles together: no more than multiprocessors, since splitting is for few tiles.
 inline constexpr int64_t kMaxPartials = 132;
 
+/// Where the allocations of a kernel are.
 struct SharedAllocations {
   mlir::Value tiles;      ///< notes of query tiles, from the scheduler to the keys' warp
   mlir::Value valueTiles; ///< from there to the values' warp

@@ -24,7 +24,7 @@ Request Request::of(Value number, ValueRange fields) {
   return {number, fields[0], fields[1], fields[2], fields.size() > 3 ? fields[3] : Value()};
 }
 
-RequestReader::RequestReader(SpaceKernel &kernel, const PipelinedSpace &space)
+RequestReader::RequestReader(SpaceKernel &kernel, const FoldSpace &space)
     : kernel(kernel), b(kernel.builder()), space(space), size(kernel.extent(space.rows, 0, -1)),
       lane(b.lane()) {}
 

@@ -15,7 +15,7 @@
 #ifndef PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_REQUESTS_H
 #define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_REQUESTS_H
 
-#include "PipelinedSpace.h"
+#include "FoldSpace.h"
 
 namespace pagefold::hopper {
 
@@ -33,7 +33,7 @@ struct Request {
 
 class RequestReader {
 public:
-  RequestReader(SpaceKernel &kernel, const PipelinedSpace &space);
+  RequestReader(SpaceKernel &kernel, const FoldSpace &space);
 
   /// The number of requests, and of chunks that the declared maximum has.
   mlir::Value batchSize() { return size; }
@@ -60,7 +60,7 @@ private:
 
   SpaceKernel &kernel;
   HopperBuilder &b;
-  const PipelinedSpace &space;
+  const FoldSpace &space;
   mlir::Value size, lane;
 };
 

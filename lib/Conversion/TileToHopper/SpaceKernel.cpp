@@ -164,6 +164,25 @@ SmallVector<std::optional<int64_t>> SpaceKernel::rowBoxes(Value rows) {
   return boxes;
 }
 
+Value SpaceKernel::pageRowMap(Value pages, int64_t boxRows) {
+  int64_t dim = dimOf(pages), panels = panelsOf(dim);
+  SmallVector<int64_t> box{kPanelColumns, boxRows, 1, 1};
+  SmallVector<MapDim> dims{MapDim::inner(dim), MapDim::whole(1), MapDim::whole(2),
+                           MapDim::whole(0)};
+  if (isWholePanels(dim)) {
+    box.insert(box.begin() + 2, panels);
+    dims.front() = MapDim::inner(kPanelColumns);
+    dims.insert(dims.begin() + 2, MapDim::fixed(panels, kHopper.swizzleBytes));
+  }
+  return map(pages, box, dims);
+}
+
+Values SpaceKernel::pageRowPlace(Value pages, int64_t panel, Value page, Value row, Value head) {
+  Value column = b.i32(panel * kPanelColumns);
+  return isWholePanels(dimOf(pages)) ? Values{column, row, b.i32(0), head, page}
+                                     : Values{column, row, head, page};
+}
+
 Value SpaceKernel::pageMap(Value pages, int64_t panels, int64_t boxRows) {
   Type element = cast<MemRefType>(pages.getType()).getElementType();
   NamedAttrList list = recipe("page_map");

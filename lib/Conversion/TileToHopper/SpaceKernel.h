@@ -61,6 +61,10 @@ public:
   Values rowPlace(mlir::Value rows, int64_t panel, mlir::Value token, mlir::Value head);
   /// Boxes that bring one tile of such rows: their panels, or one without a number.
   static llvm::SmallVector<std::optional<int64_t>> rowBoxes(mlir::Value rows);
+  /// The same of pages [pages, page, heads, dim]: boxes of `boxRows` rows of one page and head.
+  mlir::Value pageRowMap(mlir::Value pages, int64_t boxRows);
+  Values pageRowPlace(mlir::Value pages, int64_t panel, mlir::Value page, mlir::Value row,
+                      mlir::Value head);
   /// Pages [pages, page, heads, dim] as boxes of whole octets of rows, of one head; and i32 factors
   /// by which a page and a head become coordinates: "page", "head_panel", "head_page".
   mlir::Value pageMap(mlir::Value pages, int64_t panels, int64_t boxRows);

@@ -20,6 +20,7 @@
 #ifndef PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_TILEORDER_H
 #define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_TILEORDER_H
 
+#include "PipelinedSpace.h"
 #include "Requests.h"
 
 namespace pagefold::hopper {

@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "PipelinedKernel.h"
+#include "StreamingKernel.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "pagefold/Conversion/Passes.h"
 #include "pagefold/Conversion/SimtKernels.h"
 #include "pagefold/Target/Hopper/PipelinedForm.h"
+#include "pagefold/Target/Hopper/StreamingForm.h"
 
 namespace pagefold {
 #define GEN_PASS_DEF_TILETOHOPPER
@@ -44,27 +46,33 @@ private:
 };
 
 FailureOr<DictionaryAttr> FunctionLowering::lowerSpace(tile::SpaceOp space, StringRef symbol) {
-  std::string refusal = pipelinedRefusal(space);
+  bool streams = space.getSchedule()->getKind() == tile::ScheduleKind::Streaming;
+  int64_t maxQLen = layout.getBounds().getQLen();
+  std::string refusal =
+      streams ? streamingRefusal(space, layout.getBounds()) : pipelinedRefusal(space);
   auto folds = space.getBody().front().getOps<tile::FoldOp>();
   if (refusal.empty() && !(*folds.begin()).getVisits())
     refusal = "its fold has no visit list (tile-visit-lists)";
   if (!refusal.empty())
-    return space.emitOpError("cannot be pipelined: ") << refusal, failure();
+    return space.emitOpError("cannot be ") << (streams ? "streamed: " : "pipelined: ") << refusal,
+           failure();
   SpaceKernel kernel(module, function, symbol, layout, space.getLoc());
-  emitPipelinedKernel(kernel, PipelinedSpace(space), sections);
+  if (streams)
+    emitStreamingKernel(kernel, StreamedSpace(space, maxQLen));
+  else
+    emitPipelinedKernel(kernel, PipelinedSpace(space), sections);
   NamedAttrList entry = kernel.finish();
   entry.set("op", StringAttr::get(function.getContext(), space->getName().getStringRef()));
   return entry.getDictionary(function.getContext());
 }
 
-/// Spaces with a pipelined schedule become kernels of rings and roles, all other work kernels of
-/// one thread a worker.
+/// Spaces with a pipelined or a streaming schedule become kernels of rings and roles, all other
+/// work kernels of one thread a worker.
 LogicalResult FunctionLowering::lower(Operation *op) {
   std::string symbol = (function.getName() + "_k" + Twine(kernels.size())).str();
   auto space = dyn_cast<tile::SpaceOp>(op);
   FailureOr<DictionaryAttr> entry;
-  if (space && space.getSchedule() &&
-      space.getSchedule()->getKind() == tile::ScheduleKind::Pipelined)
+  if (space && space.getSchedule() && tile::splitsOnDevice(space.getSchedule()->getKind()))
     entry = lowerSpace(space, symbol);
   else if (isSimtWork(op))
     entry = emitSimtKernel(op, symbol, {function, module, layout, counters});

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "pagefold/Target/ScheduleTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "pagefold/Target/Hopper/Chip.h"
 #include "pagefold/Target/Hopper/PipelinedForm.h"
+#include "pagefold/Target/Hopper/StreamingForm.h"
 
 using namespace pagefold;
 
@@ -29,9 +31,9 @@ static int64_t simtSplits(const SpaceShape &shape) {
   return std::clamp<int64_t>(wanted, 1, kMaxSplits);
 }
 
-/// The most parts of a query tile's keys: where fewer than half as many tiles as multiprocessors are
-/// there, the kernel splits them (it decides on the device). A space that may have many times as
-/// many tiles is compiled without: it will hardly ever be that small.
+/// The most parts of a query tile's keys: where fewer than half as many tiles as multiprocessors
+/// are there, the kernel splits them (it decides on the device). A space that may have many times
+/// as many tiles is compiled without: it will hardly ever be that small.
 static int64_t pipelinedParts(const SpaceShape &shape) {
   constexpr int64_t kQTile = 128, kMaxTiles = 2048, kMinKeys = 512, kMaxParts = 32;
   if (shape.allRows > kMaxTiles * kQTile)
@@ -39,16 +41,26 @@ static int64_t pipelinedParts(const SpaceShape &shape) {
   return std::clamp<int64_t>(shape.kvLen / kMinKeys, 1, kMaxParts);
 }
 
+static std::string streaming(const SpaceShape &shape) {
+  auto function = tile::SpaceOp(shape.space)->getParentOfType<mlir::FunctionOpInterface>();
+  return hopper::streamingRefusal(shape.space,
+                                  function->getAttrOfType<attn::BoundsAttr>("attn.bounds"));
+}
+
 static constexpr ScheduleRow kTable[] = {
+    {"streaming", hopper::kMaxStreamedRows, streaming, tile::ScheduleKind::Streaming, 16,
+     hopper::kSliceKeys, nullptr,
+     "few query rows: every warp reads its share of all keys through a ring of its own"},
     {"pipelined", kAnyRows, pipelined<128>, tile::ScheduleKind::Pipelined, 128, 128, pipelinedParts,
      "16-bit elements: tiles by TMA into rings, products by two warpgroups"},
-    {"pipelined-wide", kAnyRows, pipelined<256>, tile::ScheduleKind::Pipelined, 128, 64, pipelinedParts,
-     "as pipelined, with KV tiles of wide rows that fit in shared memory"},
+    {"pipelined-wide", kAnyRows, pipelined<256>, tile::ScheduleKind::Pipelined, 128, 64,
+     pipelinedParts, "as pipelined, with KV tiles of wide rows that fit in shared memory"},
     {"simt", kAnyRows, nullptr, tile::ScheduleKind::Simt, 1, 16, simtSplits,
      "any element and any query region: one thread a row, whose state stays in registers"},
 };
 
 const ScheduleTable &hopper::scheduleTable() {
-  static const ScheduleTable table = {"cuda", "pipelined or simt", kTable, /*maxHeadDim=*/256};
+  static const ScheduleTable table = {"cuda", "streaming, pipelined or simt", kTable,
+                                      /*maxHeadDim=*/256};
   return table;
 }

@@ -59,6 +59,28 @@ def attend_config(rng) -> Attend:
     )
 
 
+def decode_config(rng) -> Attend:
+    """Few query rows, many requests, long histories: the streaming schedule, where it takes them."""
+    group = rng.choice((1, 2, 3, 4, 4, 5, 8, 8, 16))
+    kv_heads = rng.choice((1, 2, 3, 8))
+    batch = rng.choice((1, 8, 40, 40, 130))
+    return Attend(
+        heads=group * kv_heads,
+        kv_heads=kv_heads,
+        dim=rng.choice(DIMS),
+        v_dim=rng.choice((None, None, None, 64, 128)),
+        dtype=rng.choice(("bf16", "bf16", "f16")),
+        page=rng.choice((None, 8, 16, 16, 16, 32, 48, 64)),
+        mask=rng.choice(MASKS),
+        score=rng.choice((None, None, None, ("cap", 20.0), ("alibi",))),
+        sinks=rng.random() < 0.3,
+        gate=rng.random() < 0.3,
+        batch=batch,
+        q_len=rng.choice([q for q in (1, 1, 1, 2, 3, 4, 16) if q * group <= 16]),
+        kv_len=rng.choice((300, 2100, 2100, 9000)) if batch > 8 else rng.choice((300, 9000, 40000)),
+    )
+
+
 def layer_config(rng) -> Layer:
     dim = rng.choice((64, 128))
     return Layer(
@@ -206,7 +228,8 @@ def hide_new_rows(config, cache, q_lens, kv_lens) -> None:
 
 
 def variants(seed: int, graphs: int):
-    """(name, configuration, body(function, config, seed)) of `graphs` graphs, every sixth of them a layer."""
+    """(name, configuration, body(function, config, seed)) of `graphs` graphs, every sixth of them a layer, and of half
+    as many for decode."""
     for number in range(graphs):
         name = f"matrix {seed}-{number}"
         rng = random.Random(name)
@@ -214,3 +237,6 @@ def variants(seed: int, graphs: int):
             yield name, layer_config(rng), run_layer
         else:
             yield name, attend_config(rng), run_attend
+    for number in range(graphs // 2):
+        name = f"decode {seed}-{number}"
+        yield name, decode_config(random.Random(name)), run_attend

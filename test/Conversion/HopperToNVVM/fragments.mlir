@@ -69,11 +69,11 @@ gpu.module @kernels {
         // CHECK: llvm.fadd
         %l0 = hopper.row_reduce sum %scaled : !s
         // CHECK-COUNT-2: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
-        %l1 = hopper.approx ex2 %l0
+        %l1 = hopper.approx ex2 %l0 : vector<2xf32>
         // CHECK-COUNT-2: llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"
-        %l2 = hopper.approx lg2 %l1
+        %l2 = hopper.approx lg2 %l1 : vector<2xf32>
         // CHECK-COUNT-2: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
-        %l3 = hopper.approx rcp %l2
+        %l3 = hopper.approx rcp %l2 : vector<2xf32>
         // CHECK: %[[ANY:.*]] = nvvm.vote.sync any
         %more = arith.cmpf ogt, %l3, %l0 : vector<2xf32>
         %any = hopper.any %more

@@ -77,7 +77,7 @@ gpu.module @kernels {
         // CHECK: hopper.opaque
         %m2 = hopper.opaque %m1
         // CHECK: hopper.approx rcp
-        %m3 = hopper.approx rcp %m2
+        %m3 = hopper.approx rcp %m2 : vector<2xf32>
         // CHECK: hopper.exp2 %{{.*}} scale %{{.*}} offset
         %p0 = hopper.exp2 %s4 scale %scale offset %m3 : !s
         // CHECK: hopper.release %{{.*}}[%{{.*}}] after %{{.*}} : <4 x 64 x 128, bf16 order octets>

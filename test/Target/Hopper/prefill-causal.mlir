@@ -230,7 +230,7 @@ gpu.module @kernels {
             %x = arith.negf %x1 : vector<2xf32>
             %g0 = arith.mulf %m, %scales fastmath<contract> : vector<2xf32>
             %g1 = arith.addf %g0, %x fastmath<contract> : vector<2xf32>
-            %g = hopper.approx ex2 %g1
+            %g = hopper.approx ex2 %g1 : vector<2xf32>
             %alnew = arith.select %grew, %g, %one : vector<2xi1>, vector<2xf32>
             %p = hopper.exp2 %sc scale %scale offset %x : !acc
             hopper.release %k[%t1] after %p : !kvring, !acc
@@ -282,7 +282,7 @@ gpu.module @kernels {
             %x = arith.negf %x0 : vector<2xf32>
             %g0 = arith.mulf %m, %scales fastmath<contract> : vector<2xf32>
             %g1 = arith.addf %g0, %x fastmath<contract> : vector<2xf32>
-            %g = hopper.approx ex2 %g1
+            %g = hopper.approx ex2 %g1 : vector<2xf32>
             %alnew = arith.select %grew, %g, %one : vector<2xi1>, vector<2xf32>
             %p = hopper.exp2 %sc scale %scale offset %x : !acc
             hopper.release %k[%t1] after %p : !kvring, !acc
@@ -313,7 +313,7 @@ gpu.module @kernels {
           hopper.release %v[%b#1] : !kvring
           %lsum = hopper.quad_reduce sum %b#5
           %some = arith.cmpf ogt, %lsum, %zero : vector<2xf32>
-          %rcp = hopper.approx rcp %lsum
+          %rcp = hopper.approx rcp %lsum : vector<2xf32>
           %inverse = arith.select %some, %rcp, %zero : vector<2xi1>, vector<2xf32>
           %on = hopper.scale_rows %of1 by %inverse : !acc
           %oh = hopper.convert %on : !acc -> !half
@@ -327,7 +327,7 @@ gpu.module @kernels {
           hopper.single_thread {
             hopper.store_tile %o[%wg] to %omap[%c0, %row, %c0, %head, %batch] : !otiles, !omap
           }
-          %log = hopper.approx lg2 %lsum
+          %log = hopper.approx lg2 %lsum : vector<2xf32>
           %ms = arith.mulf %b#4, %scales fastmath<contract> : vector<2xf32>
           %lse2 = arith.addf %ms, %log fastmath<contract> : vector<2xf32>
           %lsen = arith.mulf %lse2, %ln2 : vector<2xf32>

@@ -35,7 +35,7 @@ using EmitError = function_ref<InFlightDiagnostic()>;
 
 static constexpr int64_t kElementBytes = 2; ///< of tiles and operands: 16-bit floats
 static constexpr int64_t kPanelColumns = kHopper.swizzleBytes / kElementBytes;
-static constexpr int64_t kMaxTiles = 16;
+static constexpr int64_t kMaxTiles = 16, kMaxWarps = 32;
 
 static bool isHalf(Type type) { return type.isBF16() || type.isF16(); }
 
@@ -71,13 +71,23 @@ LogicalResult SharedType::verify(EmitError emitError, int64_t count, int64_t row
 }
 
 LogicalResult RingType::verify(EmitError emitError, int64_t stages, int64_t rows, int64_t columns,
-                               Type elementType, Order order, int64_t note) {
-  if (stages < 1 || stages > kMaxTiles || !llvm::isPowerOf2_64(stages))
-    return emitError() << "C1: expects the number of stages to be a power of two from 1 to "
-                       << kMaxTiles << ", got " << stages;
+                               Type elementType, Order order, int64_t note, int64_t warps) {
+  if (stages < 1 || stages > kMaxTiles)
+    return emitError() << "C1: expects the number of stages to be from 1 to " << kMaxTiles
+                       << ", got " << stages;
   if (note < 0 || note > 32 || note % 4)
     return emitError() << "C5: expects a note of a multiple of 4 words up to 32, got " << note;
+  if (warps < 0 || warps > kMaxWarps || (warps && note))
+    return emitError() << "C6: expects a ring of 1 to " << kMaxWarps
+                       << " warps to have no note, got " << warps << " warps and " << note
+                       << " words";
   return verifyTile(emitError, rows, columns, elementType);
+}
+
+LogicalResult WordsType::verify(EmitError emitError, int64_t count) {
+  if (count < 4 || count % 4)
+    return emitError() << "C1: expects a multiple of 4 words, at least 4, got " << count;
+  return success();
 }
 
 template <typename TileType> static int64_t panelsOf(TileType type) {

@@ -78,8 +78,11 @@ LogicalResult TicketOp::verify() {
 }
 
 LogicalResult AllocRingOp::verify() {
-  if (getReaders() < 1 || getReaders() > 32)
-    return emitOpError("C1: expects from 1 to 32 reading warps, got ") << getReaders();
+  bool ofWarps = getType().isOfWarps();
+  if (ofWarps ? getReaders() != 0 : getReaders() < 1 || getReaders() > 32)
+    return emitOpError("C1: expects ")
+           << (ofWarps ? "no reader of a ring of warps" : "from 1 to 32 reading warps") << ", got "
+           << getReaders();
   if (getWriters() < 1 || getWriters() > 32)
     return emitOpError("C2: expects from 1 to 32 writing warps, got ") << getWriters();
   return success();

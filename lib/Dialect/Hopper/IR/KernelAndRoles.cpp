@@ -9,6 +9,7 @@
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "pagefold/Dialect/Hopper/IR/SharedMemoryMap.h"
 #include "pagefold/Target/Hopper/Chip.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace pagefold::hopper;
@@ -39,25 +40,41 @@ static bool isParameter(Type type) {
 
 /// Shared memory is known by its allocation: no other op and no block gives such a value.
 static LogicalResult verifyAllocations(KernelOp kernel) {
-  auto isShared = [](Type type) { return isa<SharedType, RingType>(type); };
+  auto isShared = [](Type type) { return isa<SharedType, RingType, WordsType>(type); };
   WalkResult result = kernel.walk([&](Operation *op) {
-    bool allocates = isa<AllocOp, AllocRingOp>(op);
+    bool allocates = isa<AllocOp, AllocRingOp, AllocWordsOp>(op);
     if (allocates && op->getParentOp() != kernel)
       return kernel.emitOpError("C3: expects allocations in its own block, got one inside ")
                  << op->getParentOp()->getName(),
              WalkResult::interrupt();
     if (!allocates && llvm::any_of(op->getResultTypes(), isShared))
-      return op->emitOpError(
-                 "C4: expects shared tiles and rings to be results of allocations only"),
+      return op->emitOpError("C4: expects shared memory to be results of allocations only"),
              WalkResult::interrupt();
     for (Region &region : op->getRegions())
       for (Block &block : region)
         if (llvm::any_of(block.getArgumentTypes(), isShared))
-          return op->emitOpError("C4: expects no block argument that is a shared tile or ring"),
+          return op->emitOpError("C4: expects no block argument that is shared memory"),
                  WalkResult::interrupt();
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
+}
+
+/// The warp that an op names whose ring it uses.
+static Value namedWarp(Operation *op) {
+  return TypeSwitch<Operation *, Value>(op)
+      .Case<ExpectOp, WaitOp, FillOp, LoadBlockOp>([](auto use) { return use.getWarp(); })
+      .Default([](Operation *) { return Value(); });
+}
+
+static LogicalResult verifyRingUses(KernelOp kernel) {
+  for (auto ring : kernel.getBody().front().getOps<AllocRingOp>())
+    for (Operation *use : ring->getUsers())
+      if (ring.getType().isOfWarps() != bool(namedWarp(use)))
+        return use->emitOpError("C5: expects a warp to be named for a ring of warps, and for no "
+                                "other, got ")
+               << ring.getType();
+  return success();
 }
 
 LogicalResult KernelOp::verifyRegions() {
@@ -78,7 +95,7 @@ LogicalResult KernelOp::verifyRegions() {
   int64_t roles = llvm::count_if(getBody().front(), [](Operation &op) { return isa<RolesOp>(op); });
   if (roles != 1)
     return emitOpError("C3: expects exactly one hopper.roles, got ") << roles;
-  return verifyAllocations(*this);
+  return failure(failed(verifyAllocations(*this)) || failed(verifyRingUses(*this)));
 }
 
 //===----------------------------------------------------------------------===//

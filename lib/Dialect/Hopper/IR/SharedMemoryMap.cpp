@@ -12,13 +12,14 @@
 using namespace mlir;
 using namespace pagefold::hopper;
 
-static constexpr int64_t kBarrierBytes = 8, kNoteAlignment = 16;
+static constexpr int64_t kWordBytes = 4, kNoteAlignment = 16;
 
 SharedMemoryMap::SharedMemoryMap(KernelOp kernel) {
   kernel.walk(
       [&](AllocOp op) { placeTiles(op, op.getType().getCount() * op.getType().tileBytes()); });
   kernel.walk(
-      [&](AllocRingOp op) { placeTiles(op, op.getType().getStages() * op.getType().tileBytes()); });
+      [&](AllocRingOp op) { placeTiles(op, op.getType().allStages() * op.getType().tileBytes()); });
+  kernel.walk([&](AllocWordsOp op) { placeWords(op); });
   kernel.walk([&](AllocRingOp op) { placeBarriers(op); });
 }
 
@@ -28,13 +29,18 @@ void SharedMemoryMap::placeTiles(Operation *allocation, int64_t bytes) {
   end += bytes;
 }
 
+void SharedMemoryMap::placeWords(AllocWordsOp words) {
+  places[words].tiles = end;
+  end += kWordBytes * words.getType().getCount();
+}
+
 void SharedMemoryMap::placeBarriers(AllocRingOp ring) {
   SharedPlace &place = places[ring];
-  int64_t stages = ring.getType().getStages();
+  int64_t stages = ring.getType().allStages();
   place.full = end;
   place.empty = end + kBarrierBytes * stages;
-  end += 2 * kBarrierBytes * stages;
-  place.noteBytes = ring.getType().getNote() * 4;
+  end += (ring.getReaders() ? 2 : 1) * kBarrierBytes * stages;
+  place.noteBytes = ring.getType().getNote() * kWordBytes;
   if (!place.noteBytes)
     return;
   place.notes = llvm::alignTo(end, kNoteAlignment);

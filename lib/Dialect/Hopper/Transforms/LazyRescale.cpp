@@ -85,7 +85,8 @@ static void makeLazy(FactorMatch match) {
   ImplicitLocOpBuilder b(match.factor.getLoc(), match.factor.getContext());
   // The scale on both rows may stand where it was first used.
   Operation *scale = match.scale.getDefiningOp();
-  if (scale && scale->getBlock() == match.newMax->getBlock() && match.newMax->isBeforeInBlock(scale))
+  if (scale && scale->getBlock() == match.newMax->getBlock() &&
+      match.newMax->isBeforeInBlock(scale))
     scale->moveBefore(match.newMax);
   b.setInsertionPointAfter(match.newMax);
   auto contract = arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::contract);
@@ -130,20 +131,26 @@ namespace {
 
 struct HopperLazyRescale : pagefold::hopper::impl::HopperLazyRescaleBase<HopperLazyRescale> {
   void runOnOperation() override {
-    // The factors first: which scale_rows use one is asked before any use changes. Through a loop's
-    // arguments a factor is followed by the type of its use: rescaling the accumulator.
+    getOperation()->walk([](KernelOp kernel) { relax(kernel); });
+  }
+
+  static void relax(KernelOp kernel) {
+    SmallVector<ScaleRowsOp> scales;
+    kernel.walk([&](ScaleRowsOp op) {
+      if (isRescale(op))
+        scales.push_back(op);
+    });
+    if (scales.empty())
+      return; // its accumulators are rescaled on the way into a product, at no cost
+    // The factors before any use changes. Through a loop's arguments a factor is followed by the
+    // type of its use: rescaling the accumulator.
     SmallVector<FactorMatch> factors;
-    getOperation()->walk([&](ApproxOp op) {
+    kernel.walk([&](ApproxOp op) {
       if (std::optional<FactorMatch> match = matchFactor(op))
         factors.push_back(*match);
     });
     if (factors.empty())
       return;
-    SmallVector<ScaleRowsOp> scales;
-    getOperation()->walk([&](ScaleRowsOp op) {
-      if (isRescale(op))
-        scales.push_back(op);
-    });
     for (const FactorMatch &match : factors)
       makeLazy(match);
     for (ScaleRowsOp scale : scales)

@@ -126,11 +126,17 @@ TileRange rangeOf(ScheduleKind kind) {
     return {64, 256, 256};
   case ScheduleKind::Simt:
     return {1, 4, 64};
+  case ScheduleKind::Streaming:
+    return {8, 16, 16};
   }
   llvm_unreachable("every kind has a range");
 }
 
 } // namespace
+
+bool pagefold::tile::splitsOnDevice(ScheduleKind kind) {
+  return kind == ScheduleKind::Pipelined || kind == ScheduleKind::Streaming;
+}
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ScheduleKind kind,
                                    int64_t qTile, int64_t kvTile, int64_t splits) {

@@ -57,7 +57,7 @@ struct TileSplitKV : pagefold::tile::impl::TileSplitKVBase<TileSplitKV> {
       if (!space.getSchedule() || space.getSchedule()->getSplits() <= 1)
         return;
       // Its kernel decides on the device how many parts there are, and merges them itself.
-      if (space.getSchedule()->getKind() == ScheduleKind::Pipelined)
+      if (splitsOnDevice(space.getSchedule()->getKind()))
         return;
       auto options = remarkOf(space, "SplitKV", "tile-split-kv");
       auto finishes = space.getBody().getOps<FinishOp>();

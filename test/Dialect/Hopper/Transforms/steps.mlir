@@ -53,7 +53,7 @@ gpu.module @kernels {
           %offset = arith.negf %top : vector<2xf32>
           %old = arith.mulf %m, %scales : vector<2xf32>
           %less = arith.addf %old, %offset : vector<2xf32>
-          %factor = hopper.approx ex2 %less
+          %factor = hopper.approx ex2 %less : vector<2xf32>
           %pa = hopper.exp2 %sb scale %scale offset %offset : !s
           %scaled = hopper.scale_rows %o by %factor : !s
           %ha = hopper.convert %pa : !s -> !p

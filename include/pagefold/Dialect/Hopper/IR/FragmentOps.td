@@ -296,16 +296,16 @@ def Hopper_ApproxKind : I32EnumAttr<"ApproxKind", "an approximate function of th
   let cppNamespace = "::pagefold::hopper";
 }
 
-def Hopper_ApproxOp : Hopper_Op<"approx", [Pure]> {
+def Hopper_ApproxOp : Hopper_Op<"approx", [Pure, AllTypesMatch<["rows", "result"]>]> {
   let summary = "2^x, log2 x or 1 / x of the special function unit, denormals to zero";
   let description = [{
     ```mlir
-    %y = hopper.approx lg2 %x
+    %y = hopper.approx lg2 %x : vector<2xf32>
     ```
   }];
-  let arguments = (ins Hopper_ApproxKind:$kind, Hopper_Rows:$rows);
-  let results = (outs Hopper_Rows:$result);
-  let assemblyFormat = "$kind $rows attr-dict";
+  let arguments = (ins Hopper_ApproxKind:$kind, AnyTypeOf<[F32, Hopper_Rows]>:$rows);
+  let results = (outs AnyTypeOf<[F32, Hopper_Rows]>:$result);
+  let assemblyFormat = "$kind $rows attr-dict `:` type($rows)";
 }
 
 def Hopper_OpaqueOp : Hopper_Op<"opaque"> {

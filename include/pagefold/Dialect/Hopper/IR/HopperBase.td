@@ -36,6 +36,11 @@ def Hopper_Dialect : Dialect {
 
     **A ring** of n stages is used by turns: turn t is stage t mod n, and the parity of t floordiv n is the phase of its
     two mbarriers, *full* and *empty*. The producer acquires, expects and fills; consumers wait, read and release.
+    A ring may exist once for each *warp* of the CTA: the warp fills it and reads it, and needs no `empty`.
+
+    **A block** is what one warp's product (mma.sync m16n8k16) takes: 16 x 16 elements of 16 bits on the left (`vector<4xi32>` a lane), 16 x 8
+    on the right (`vector<2xi32>`), and 16 x 8 of f32 as the result (`vector<4xf32>`: elements 0 and 1 in row l floordiv 4 of lane l, 2
+    and 3 eight rows below, in columns 2 (l mod 4) and the next one). A *pair* is two neighbouring elements of 16 bits in one i32.
   }];
   let useDefaultTypePrinterParser = 1;
 }
@@ -99,20 +104,27 @@ def Hopper_RingType : Hopper_Type<"Ring", "ring"> {
     ```mlir
     !hopper.ring<2 x 128 x 128, bf16>
     !hopper.ring<1 x 128 x 128, bf16 order octets note 4>
+    !hopper.ring<3 x 16 x 128, bf16 warps 8>
     ```
 
     Constraints:
-    * C1: the number of stages is a power of two from 1 to 16.
+    * C1: the number of stages is from 1 to 16.
     * C2, C3, C4: as for `!hopper.shared`.
     * C5: a note has a multiple of 4 words up to 32.
+    * C6: warps is from 1 to 32, where it is given, and there is no note.
   }];
   let parameters = (ins "int64_t":$stages, "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType,
                         Hopper_OrderParameter:$order,
-                        OptionalParameter<"int64_t">:$note);
+                        OptionalParameter<"int64_t">:$note, OptionalParameter<"int64_t">:$warps);
   let assemblyFormat = [{
-    `<` $stages `x` $rows `x` $columns `,` $elementType (`order` $order^)? (`note` $note^)? `>`
+    `<` $stages `x` $rows `x` $columns `,` $elementType (`order` $order^)? (`note` $note^)? (`warps` $warps^)? `>`
   }];
-  let extraClassDeclaration = tileDeclarations;
+  let extraClassDeclaration = tileDeclarations # [{
+    /// Whether each warp has one of its own.
+    bool isOfWarps() const { return getWarps() != 0; }
+    /// Stages of all warps together.
+    int64_t allStages() const { return getStages() * (isOfWarps() ? getWarps() : 1); }
+  }];
   let genVerifyDecl = 1;
 }
 
@@ -166,6 +178,23 @@ def Hopper_PointerType : Hopper_Type<"Pointer", "pointer"> {
   let summary = "A pointer to global memory";
   let parameters = (ins "::mlir::Type":$elementType);
   let assemblyFormat = "`<` $elementType `>`";
+}
+
+def Hopper_WordsType : Hopper_Type<"Words", "words"> {
+  let summary = "32-bit words in shared memory";
+  let description = [{
+    For what warps tell each other: plain loads and stores, ordered by barriers.
+
+    ```mlir
+    !hopper.words<1024>
+    ```
+
+    Constraints:
+    * C1: count is a multiple of 4, at least 4.
+  }];
+  let parameters = (ins "int64_t":$count);
+  let assemblyFormat = "`<` $count `>`";
+  let genVerifyDecl = 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -39,9 +39,10 @@ def Hopper_KernelOp : Hopper_Op<"kernel", [IsolatedFromAbove, FunctionOpInterfac
 
     Constraints:
     * C1: parameters are tensor maps, pointers, i32, i64 or f32, there is no result, and there is a body.
-    * C2: shared tiles, rings, barriers and notes fit the shared memory of a CTA (232448 bytes).
+    * C2: shared tiles, rings, barriers, notes and words fit the shared memory of a CTA (232448 bytes).
     * C3: the kernel has exactly one `hopper.roles`, and allocations and it stand in the kernel's own block.
-    * C4: shared tiles and rings are used as their allocations give them, through no block argument.
+    * C4: shared tiles, rings and words are used as their allocations give them, through no block argument.
+    * C5: a ring of warps is used by ops that name the warp, any other ring by ops that name none.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
@@ -184,7 +185,8 @@ def Hopper_AllocRingOp : Hopper_Op<"alloc_ring", [MemoryEffects<[MemAlloc]>]> {
   let description = [{
     A stage is full when `writers` arrivals (one, if not said) have been made and TMA has brought the bytes that they
     expect, and empty again when `readers` warps have released it. `hopper.expect` and `hopper.arrive` are one arrival,
-    `hopper.arrive_gathered` is one for each warp.
+    `hopper.arrive_gathered` is one for each warp. Nobody releases a ring of warps (`readers 0`): who has read it
+    also fills it.
 
     ```mlir
     %k = hopper.alloc_ring readers 8 : !hopper.ring<2 x 128 x 128, bf16>
@@ -192,7 +194,7 @@ def Hopper_AllocRingOp : Hopper_Op<"alloc_ring", [MemoryEffects<[MemAlloc]>]> {
     ```
 
     Constraints:
-    * C1: readers is from 1 to 32.
+    * C1: readers is from 1 to 32, or 0 for a ring of warps.
     * C2: writers is from 1 to 32.
   }];
   let arguments = (ins I64Attr:$readers, DefaultValuedAttr<I64Attr, "1">:$writers);
@@ -211,7 +213,16 @@ def Hopper_AcquireOp : Hopper_RingOp<"acquire"> {
   let description = "In the first round every stage is.";
 }
 
-def Hopper_ExpectOp : Hopper_RingOp<"expect"> {
+/// A ring of warps is used by ops that say whose it is.
+class Hopper_WarpRingOp<string mnemonic> : Hopper_Op<mnemonic> {
+  let arguments = (ins Hopper_RingType:$ring, I32:$turn, Optional<I32>:$warp);
+  let assemblyFormat = "$ring `[` $turn `]` (`of` $warp^)? attr-dict `:` type($ring)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$ring, "::mlir::Value":$turn), [{
+    build($_builder, $_state, ring, turn, ::mlir::Value());
+  }]>];
+}
+
+def Hopper_ExpectOp : Hopper_WarpRingOp<"expect"> {
   let summary = "Producer, one thread: the stage is full once one tile's bytes have arrived";
 }
 
@@ -220,8 +231,14 @@ def Hopper_ArriveOp : Hopper_RingOp<"arrive"> {
   let description = "What the consumers read is the note alone.";
 }
 
-def Hopper_WaitOp : Hopper_RingOp<"wait"> {
+def Hopper_WaitOp : Hopper_WarpRingOp<"wait"> {
   let summary = "Consumer: waits until the turn's stage is full";
+  let description = [{
+    ```mlir
+    hopper.wait %k[%t] : !hopper.ring<2 x 128 x 128, bf16>
+    hopper.wait %own[%t] of %warp : !hopper.ring<3 x 16 x 128, bf16 warps 8>
+    ```
+  }];
 }
 
 def Hopper_FillOp : Hopper_Op<"fill", [AttrSizedOperandSegments]> {
@@ -244,12 +261,17 @@ def Hopper_FillOp : Hopper_Op<"fill", [AttrSizedOperandSegments]> {
     * C4: with `row` and no panel, the rows of the tile lie together: its order is octets, or it has one panel.
     * C5: a panel is one of the tile's, whose order is panels.
   }];
-  let arguments = (ins Hopper_RingType:$ring, I32:$turn, OptionalAttr<I64Attr>:$panel, Optional<I32>:$row,
-                       Hopper_TensorMapType:$map, Variadic<I32>:$coordinates, UnitAttr:$keep);
+  let arguments = (ins Hopper_RingType:$ring, I32:$turn, Optional<I32>:$warp, OptionalAttr<I64Attr>:$panel,
+                       Optional<I32>:$row, Hopper_TensorMapType:$map, Variadic<I32>:$coordinates, UnitAttr:$keep);
   let assemblyFormat = [{
-    $ring `[` $turn `]` (`panel` $panel^)? (`row` $row^)? `from` $map `[` $coordinates `]` (`keep` $keep^)? attr-dict
-    `:` type($ring) `,` type($map)
+    $ring `[` $turn `]` (`of` $warp^)? (`panel` $panel^)? (`row` $row^)? `from` $map `[` $coordinates `]` (`keep` $keep^)?
+    attr-dict `:` type($ring) `,` type($map)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$ring, "::mlir::Value":$turn, "::mlir::IntegerAttr":$panel,
+                                 "::mlir::Value":$row, "::mlir::Value":$map, "::mlir::ValueRange":$coordinates,
+                                 "::mlir::UnitAttr":$keep), [{
+    build($_builder, $_state, ring, turn, ::mlir::Value(), panel, row, map, coordinates, keep);
+  }]>];
   let hasVerifier = 1;
 }
 
@@ -504,6 +526,7 @@ def Hopper_SyncWarpOp : Hopper_Op<"sync_warp"> {
   let assemblyFormat = "attr-dict";
 }
 
+include "pagefold/Dialect/Hopper/IR/BlockOps.td"
 include "pagefold/Dialect/Hopper/IR/FragmentOps.td"
 include "pagefold/Dialect/Hopper/IR/GlobalMemoryOps.td"
 

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Tiles first, in the order of their allocations, each aligned to the period of the swizzle; then
-// the rings' barriers and notes. The verifier asks whether it fits, the lowering where things are.
+// words, and the rings' barriers and notes. The verifier asks whether it fits, the lowering where
+// things are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +19,12 @@
 
 namespace pagefold::hopper {
 
+inline constexpr int64_t kBarrierBytes = 8; ///< of an mbarrier
+
 /// Byte offsets of one allocation in the kernel's shared memory.
 struct SharedPlace {
-  int64_t tiles = 0;                ///< the first tile; the others follow it
-  int64_t full = 0, empty = 0;      ///< a ring's barriers, 8 bytes a stage
+  int64_t tiles = 0;           ///< the first tile, or word; the others follow it
+  int64_t full = 0, empty = 0; ///< a ring's barriers, 8 bytes a stage; empty where it is released
   int64_t notes = 0, noteBytes = 0; ///< a ring's notes
 };
 
@@ -34,6 +37,7 @@ public:
 
 private:
   void placeTiles(mlir::Operation *allocation, int64_t bytes);
+  void placeWords(AllocWordsOp words);
   void placeBarriers(AllocRingOp ring);
 
   llvm::DenseMap<mlir::Operation *, SharedPlace> places;

@@ -41,6 +41,10 @@ namespace pagefold::tile {
 /// (value, token, h, d). The first is f32.
 inline constexpr unsigned kScoreArgs = 7, kEpilogueArgs = 6, kRowMapArgs = 4;
 
+/// Whether the kernel of such a space decides by itself, on the device, how keys are split, and
+/// merges.
+bool splitsOnDevice(ScheduleKind kind);
+
 /// Appends a block with `numArgs` scalar region arguments to `region`, and returns it.
 mlir::Block *addScalarBlock(mlir::Region &region, unsigned numArgs, mlir::Location loc);
 

@@ -108,7 +108,8 @@ def Tile_StateType : Tile_Type<"State", "state"> {
 
 def Tile_ScheduleKind : I32EnumAttr<"ScheduleKind", "how an item's products are formed", [
     I32EnumAttrCase<"Outer", 0, "outer">, I32EnumAttrCase<"Dot", 1, "dot">,
-    I32EnumAttrCase<"Pipelined", 2, "pipelined">, I32EnumAttrCase<"Simt", 3, "simt">]> {
+    I32EnumAttrCase<"Pipelined", 2, "pipelined">, I32EnumAttrCase<"Simt", 3, "simt">,
+    I32EnumAttrCase<"Streaming", 4, "streaming">]> {
   let cppNamespace = "::pagefold::tile";
   let genSpecializedAttr = 0;
 }
@@ -119,7 +120,9 @@ def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
   let description = [{
     On the host, `outer`: KV tiles are copied to a local buffer and the products are outer products over many query
     rows (prefill). `dot`: K and V are read where they lie, one pass, few query rows (decode). On the GPU, `pipelined`: KV tiles
-    come by TMA into rings of shared memory, and warpgroups multiply them. `simt`: as `dot`, an item a thread.
+    come by TMA into rings of shared memory, and warpgroups multiply them. `streaming`: every warp has a ring of its own, and
+    the warps of all multiprocessors share out the keys of the batch; the group's heads are packed into rows (decode). `simt`: as
+    `dot`, an item a thread.
     `q_tile` rows of a query tile, `kv_tile` keys of a KV tile, `splits` parts of the KV dimension.
 
     ```mlir
@@ -128,8 +131,8 @@ def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
 
     Constraints:
     * C1: q_tile is a multiple of 16 from 16 to 512 (`outer`), from 1 to 16 (`dot`), a multiple of 64 from 64 to 256
-      (`pipelined`), or from 1 to 4 (`simt`).
-    * C2: kv_tile is a multiple of 16 from 16 to 1024 (at most 256 for `pipelined`, 64 for `simt`).
+      (`pipelined`), 8 or 16 (`streaming`), or from 1 to 4 (`simt`).
+    * C2: kv_tile is a multiple of 16 from 16 to 1024 (at most 256 for `pipelined`, 64 for `simt`; 16 for `streaming`).
     * C3: 1 <= splits <= 128.
   }];
   let parameters = (ins EnumParameter<Tile_ScheduleKind>:$kind, "int64_t":$qTile, "int64_t":$kvTile,

@@ -1,11 +1,11 @@
-//===- PagedSource.cpp - finding the pages of a cache ---------------------===//
+//===- PageTable.cpp - finding the pages of a cache -----------------------===//
 //
 // Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "PagedSource.h"
+#include "PageTable.h"
 
 using namespace mlir;
 using namespace pagefold;
@@ -14,13 +14,13 @@ using namespace pagefold::hopper;
 /// What a lane finds where it looks for no page.
 static constexpr int64_t kNoPage = std::numeric_limits<int32_t>::min();
 
-PagedSource::PagedSource(SpaceKernel &kernel, const PipelinedSpace &space)
-    : KVSource(kernel, space) {
+PageTable::PageTable(SpaceKernel &kernel, const FoldSpace &space)
+    : kernel(kernel), b(kernel.builder()), space(space) {
   tile::PagedOp paged = space.paged;
   pages = b.min(kernel.extent(paged.getKPages(), 0), kernel.extent(paged.getVPages(), 0));
 }
 
-Value PagedSource::findPage(const Request &request, Value key, Value wanted) {
+Value PageTable::find(const Request &request, Value key, Value wanted) {
   tile::PagedOp paged = space.paged;
   wanted = b.both(b.both(b.atLeast(key, b.i32(0)), b.less(key, request.kvLen)), wanted);
   Value column = b.divide(key, space.pageSize), index;
@@ -34,7 +34,7 @@ Value PagedSource::findPage(const Request &request, Value key, Value wanted) {
 }
 
 /// One report a lane: of several broken ids the last.
-Values PagedSource::settle(const Request &request, ValueRange found) {
+Values PageTable::settle(const Request &request, ValueRange found) {
   Value broken = b.boolean(false), id = found.front();
   Values settled;
   for (Value page : found) {

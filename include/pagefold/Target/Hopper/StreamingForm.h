@@ -1,0 +1,41 @@
+//===- StreamingForm.h - which spaces are streamed --------------*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_TARGET_HOPPER_STREAMINGFORM_H
+#define PAGEFOLD_TARGET_HOPPER_STREAMINGFORM_H
+
+#include "pagefold/Dialect/Tile/IR/Tile.h"
+
+namespace pagefold::hopper {
+
+/// Packed rows that the streaming schedule takes: two result blocks of eight columns.
+inline constexpr int64_t kMaxStreamedRows = 16;
+/// Keys of a slice: the rows of a block.
+inline constexpr int64_t kSliceKeys = 16;
+/// 32-bit words that a warp leaves with a state (PieceNote).
+inline constexpr int64_t kPieceWords = 8;
+
+/// How a CTA of the streaming schedule uses its shared memory.
+struct StreamingShape {
+  int64_t warps;
+  int64_t stages; ///< of each warp's ring: slices under way
+};
+
+/// Words of a packed row's state in shared memory. Beside accumulator, maximum and sum two more, so
+/// that the rows of a column meet no bank twice.
+inline constexpr int64_t stateWords(int64_t vDim) { return vDim + 4; }
+
+/// The most warps with two slices each under way, or more; nothing where there is no room.
+std::optional<StreamingShape> streamingShape(int64_t kDim, int64_t vDim, int64_t packedRows);
+
+/// Why the streaming schedule does not take a space, as the end of a sentence; empty if it does.
+/// `bounds`: those of its function.
+std::string streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bounds);
+
+} // namespace pagefold::hopper
+
+#endif // PAGEFOLD_TARGET_HOPPER_STREAMINGFORM_H

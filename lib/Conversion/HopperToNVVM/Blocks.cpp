@@ -1,0 +1,120 @@
+//===- Blocks.cpp - products of one warp -----------------------------------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowerings.h"
+#include "pagefold/Target/Hopper/Chip.h"
+
+using namespace mlir;
+using namespace pagefold::hopper;
+
+static constexpr int64_t kUnitBytes = 16; ///< of a lane's address for ldmatrix
+static constexpr int64_t kUnitsPerPanel = kHopper.swizzleBytes / kUnitBytes;
+static constexpr int64_t kUnitsPerBlock = 2; ///< of a row
+
+/// A struct of `count` registers as inline assembly returns it.
+static Type registersOf(Type type, size_t count) {
+  return LLVM::LLVMStructType::getLiteral(type.getContext(), SmallVector<Type>(count, type));
+}
+
+static SmallVector<Value> elementsOf(Emitter &emitter, Value vector) {
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < cast<VectorType>(vector.getType()).getNumElements(); ++i)
+    elements.push_back(emitter.element(vector, i));
+  return elements;
+}
+
+/// Four 8 x 8 matrices; lane l gives the address of row l mod 8 of matrix l floordiv 8. As they
+/// lie: the rows 0 and 8 on, then the second unit of both. Transposed, the units come first: the
+/// block's rows are columns of the tile.
+static Value lowerLoadBlock(LoadBlockOp op, LoadBlockOp::Adaptor adaptor, Emitter &emitter) {
+  RingType type = op.getRing().getType();
+  Value lane = emitter.lane(), low = emitter.bitAnd(lane, 7);
+  Value eight = emitter.bitAnd(emitter.shiftRight(lane, 3), 1); // bit 3
+  Value sixteen = emitter.shiftRight(lane, 4);                  // bit 4
+  bool transposed = op.getTransposed();
+  Value row = emitter.add(low, emitter.shiftLeft(transposed ? sixteen : eight, 3));
+  Value unit = emitter.bitXor(transposed ? eight : sixteen, low); // the swizzle, of unit 0 or 1
+  int64_t first = op.getColumn() / kHopper.stepDepth * kUnitsPerBlock;
+  Value inPanel = emitter.bitXor(unit, emitter.i32(first % kUnitsPerPanel));
+  Value offset = emitter.add(emitter.mul(row, kHopper.swizzleBytes),
+                             emitter.shiftLeft(inPanel, llvm::Log2_64(kUnitBytes)));
+  Value address = emitter.add(
+      emitter.add(emitter.tileAddress(op.getRing(), adaptor.getTurn(), adaptor.getWarp()), offset),
+      first / kUnitsPerPanel * type.panelStride());
+  std::string text = "ldmatrix.sync.aligned.m8n8.x4" + std::string(transposed ? ".trans" : "") +
+                     ".shared.b16 {$0, $1, $2, $3}, [$4];";
+  return emitter.vector(emitter.unpack(emitter.assembly(
+      registersOf(emitter.builder.getI32Type(), 4), text, "=r,=r,=r,=r,r,~{memory}", address)));
+}
+
+static Value lowerContractBlock(ContractBlockOp op, ContractBlockOp::Adaptor adaptor,
+                                Emitter &emitter) {
+  std::string element = op.getElement().isBF16() ? "bf16" : "f16";
+  SmallVector<Value> operands = elementsOf(emitter, adaptor.getLhs());
+  llvm::append_range(operands, elementsOf(emitter, adaptor.getRhs()));
+  llvm::append_range(operands, elementsOf(emitter, adaptor.getAcc()));
+  std::string text = "mma.sync.aligned.m16n8k16.row.col.f32." + element + "." + element +
+                     ".f32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$0, $1, $2, $3};";
+  return emitter.vector(
+      emitter.unpack(emitter.assembly(registersOf(emitter.builder.getF32Type(), 4), text,
+                                      "=f,=f,=f,=f,r,r,r,r,r,r,0,1,2,3", operands)));
+}
+
+static Value lowerRoundPair(RoundPairOp op, RoundPairOp::Adaptor adaptor, Emitter &emitter) {
+  std::array<Value, 2> values = emitter.rows(adaptor.getValues());
+  return emitter.roundPair(op.getElement(), values[0], values[1]);
+}
+
+static Value lowerTransposePairs(TransposePairsOp, TransposePairsOp::Adaptor adaptor,
+                                 Emitter &emitter) {
+  return emitter.assembly(emitter.builder.getI32Type(),
+                          "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r",
+                          adaptor.getPairs());
+}
+
+static Value lowerColumnReduce(ColumnReduceOp op, ColumnReduceOp::Adaptor adaptor,
+                               Emitter &emitter) {
+  std::array<Value, 2> columns = emitter.rows(adaptor.getColumns());
+  for (int64_t distance : {4, 8, 16})
+    for (Value &column : columns)
+      column = emitter.combine(op.getKind(), column, emitter.shuffleXor(column, distance));
+  return emitter.pair(columns[0], columns[1]);
+}
+
+//===----------------------------------------------------------------------===//
+// Pairs in global memory
+//===----------------------------------------------------------------------===//
+
+static Value pairAddress(Emitter &emitter, Value pointer, Value index) {
+  return emitter.elementAddress(pointer, emitter.builder.getIntegerType(16), index);
+}
+
+static Value lowerLoadPair(LoadPairOp, LoadPairOp::Adaptor adaptor, Emitter &emitter) {
+  return emitter.assembly(
+      emitter.builder.getI32Type(),
+      "{ .reg .pred p; mov.b32 $0, 0; setp.ne.b32 p, $2, 0; @p ld.global.b32 $0, [$1]; }",
+      "=&r,l,r,~{memory}",
+      {pairAddress(emitter, adaptor.getPointer(), adaptor.getIndex()),
+       emitter.extend(adaptor.getCondition())});
+}
+
+static void lowerStorePair(StorePairOp, StorePairOp::Adaptor adaptor, Emitter &emitter) {
+  emitter.assembly({}, "{ .reg .pred p; setp.ne.b32 p, $2, 0; @p st.global.b32 [$0], $1; }",
+                   "l,r,r,~{memory}",
+                   {pairAddress(emitter, adaptor.getPointer(), adaptor.getIndex()),
+                    adaptor.getPair(), emitter.extend(adaptor.getCondition())});
+}
+
+void pagefold::hopper::addBlockLowerings(const LoweringContext &context) {
+  addLowering(context, lowerLoadBlock);
+  addLowering(context, lowerContractBlock);
+  addLowering(context, lowerRoundPair);
+  addLowering(context, lowerTransposePairs);
+  addLowering(context, lowerColumnReduce);
+  addLowering(context, lowerLoadPair);
+  addLowering(context, lowerStorePair);
+}

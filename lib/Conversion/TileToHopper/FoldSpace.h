@@ -1,0 +1,53 @@
+//===- FoldSpace.h - what a kernel knows of its space -----------*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The ops of a space of one fold and its numbers, before any code of its kernel is built; whatever
+// the schedule.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_FOLDSPACE_H
+#define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_FOLDSPACE_H
+
+#include "SpaceKernel.h"
+#include "pagefold/Analysis/TileVisits.h"
+
+namespace pagefold::hopper {
+
+struct FoldSpace {
+  /// Requires a space with a schedule that pipelinedRefusal() takes, whose fold has a visit list.
+  FoldSpace(tile::SpaceOp space);
+
+  // Level 2: buffers of the function, regions of the space.
+  mlir::Value query, output, lse, sinks; ///< the last two may be null
+  mlir::Value rows;                      ///< row offsets of the requests
+  tile::PagedOp paged;                   ///< one of these two
+  tile::DenseOp dense;
+  llvm::SmallVector<mlir::Value> ropeTables; ///< they bound positions
+  mlir::Region *score, *epilogue;            ///< null: nothing to do
+  double scale;
+  MaskSets maskSets;
+  llvm::SmallVector<mlir::Value> maskSymbols, maskRowValues;
+
+  // Numbers.
+  int64_t qTile, kvTile, kDim, vDim, group, kvHeads;
+  int64_t pageSize; ///< 0: dense
+  mlir::Type element;
+  TileBounds bounds;
+  /// The ranges of a visit list as the kernel walks it, newest first: whether each is masked.
+  llvm::SmallVector<bool> rangeIsMasked;
+  /// More ranges than the kernel has loops for, or tests: one masked range from first to last.
+  bool hull = false;
+
+  int64_t heads() const { return kvHeads * group; }
+  /// From a row's maximum to its natural scale: a score region has seen scaled scores.
+  double naturalScale() const { return score ? 1.0 : scale; }
+};
+
+} // namespace pagefold::hopper
+
+#endif // PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_FOLDSPACE_H

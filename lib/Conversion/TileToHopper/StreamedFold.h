@@ -1,0 +1,86 @@
+//===- StreamedFold.h - a warp folds a piece of a segment -------*- C++ -*-===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The products are transposed: keys are the rows of a block, so that a group of query rows, few as
+// they are, fills the eight columns of a result. scores^T = K Q^T, output^T = V^T weights^T. A lane
+// holds two columns of each block, and for what belongs to a packed row a vector of two.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_STREAMEDFOLD_H
+#define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_STREAMEDFOLD_H
+
+#include "StreamedResults.h"
+
+namespace pagefold::hopper {
+
+/// The state of the fold, for each block of eight packed rows: maxima, sums, and the blocks of the
+/// accumulator along the head dimension.
+struct StreamedState {
+  Values max, sum;
+  llvm::SmallVector<Values> output;
+
+  Values values() const;
+  static StreamedState of(const StreamedSpace &space, mlir::ValueRange values);
+};
+
+/// What all pieces of a warp share.
+struct StreamedLanes {
+  StreamedLanes(SpaceKernel &kernel, const StreamedSpace &space);
+
+  mlir::Value lane;
+  mlir::Value upper;  ///< the lane's row of a block; the other is eight below
+  mlir::Value column; ///< the first of its two columns
+  // Of each block's packed rows: those of its columns, and that of its row, once transposed.
+  llvm::SmallVector<PackedRows> columns, rows;
+};
+
+/// One piece: a segment's queries, mask and regions, and the fold over its slices.
+class StreamedPiece {
+public:
+  StreamedPiece(SpaceKernel &kernel, const StreamedSpace &space, const StreamedLanes &lanes,
+                const Segment &segment);
+
+  StreamedState init();
+  /// Folds visit `visit`, whose slice is in the stages of `turn`.
+  StreamedState step(const StreamedState &state, mlir::Value visit, mlir::Value turn,
+                     const StreamedRings &rings);
+  /// Of a whole segment: results to the caller's buffers.
+  void store(const StreamedState &state);
+  /// Of a piece: the state to area `area`.
+  void leave(const StreamedState &state, const StateAreas &areas, mlir::Value area,
+             mlir::Value ctaBegin);
+
+private:
+  /// Scores of a block: of the lane's upper row and of the one eight below.
+  using Pairs = std::array<mlir::Value, 2>;
+  Values loadQueries(const PackedRows &row);
+  llvm::SmallVector<Pairs> scores(mlir::Value turn, const StreamedRings &rings);
+  Pairs prepare(const Pairs &scores, size_t block, mlir::Value firstKey);
+  mlir::Value mapScores(mlir::Value scores, size_t block, mlir::Value key);
+  /// Weights as a right block; updates the block's maximum and sum, and gives the factor of what
+  /// was summed before.
+  mlir::Value weigh(const Pairs &scores, mlir::Value &max, mlir::Value &sum, mlir::Value &factor);
+  mlir::Value presentKeys(mlir::Value firstKey);
+  void leaveBlock(const StreamedState &state, size_t block, mlir::Value words, mlir::Value start);
+  void leaveNote(const StateAreas &areas, mlir::Value area, mlir::Value ctaBegin);
+
+  SpaceKernel &kernel;
+  HopperBuilder &b;
+  const StreamedSpace &space;
+  const StreamedLanes &lanes;
+  Segment segment;
+  SliceVisits visits;
+  StreamedResults results;
+  llvm::SmallVector<ScoreMask, 2> masks; ///< of each block's columns
+  llvm::SmallVector<Values> queries;     ///< of each block: right blocks along the head dimension
+  mlir::Value exponent;
+};
+
+} // namespace pagefold::hopper
+
+#endif // PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_STREAMEDFOLD_H

@@ -1,0 +1,33 @@
+//===- StreamedResults.cpp - packed rows and their results ----------------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StreamedResults.h"
+#include "Elements.h"
+
+using namespace mlir;
+using namespace pagefold;
+using namespace pagefold::hopper;
+
+Value StreamedResults::rowStart(Value buffer, const PackedRows &row) {
+  return b.add(b.mul(b.widen(token(row)), kernel.stride(buffer, 0)),
+               b.mul(b.widen(head(row)), kernel.stride(buffer, 1)));
+}
+
+Value StreamedResults::sink(const PackedRows &row) {
+  return space.sinks ? loadElement(kernel, space.sinks, {head(row)}) : Value();
+}
+
+Value StreamedResults::epilogue(Value value, const PackedRows &row, Value column) {
+  if (!space.epilogue)
+    return value;
+  return emitRegion(kernel, *space.epilogue,
+                    {value, row.query, head(row), column, position(row), token(row)});
+}
+
+void StreamedResults::storeLse(Value lse, const PackedRows &row, Value condition) {
+  StoreOp::create(b, lse, kernel.pointer(space.lse), rowStart(space.lse, row), condition);
+}

@@ -1,0 +1,252 @@
+//===- StreamedSegments.cpp - who reads which keys ------------------------===//
+//
+// Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StreamedSegments.h"
+#include "pagefold/Target/Hopper/Chip.h"
+
+using namespace mlir;
+using namespace pagefold;
+using namespace pagefold::hopper;
+
+//===----------------------------------------------------------------------===//
+// Visits
+//===----------------------------------------------------------------------===//
+
+SliceVisits::SliceVisits(SpaceKernel &kernel, const FoldSpace &space, const Request &request)
+    : b(kernel.builder()) {
+  MaskValues values(kernel, space, request);
+  VisitContext context = values.context(b.i32(0), b.add(request.qLen, -1));
+  ranges = emitVisits(b, b.getLoc(), space.bounds, context);
+  if (!space.hull)
+    return;
+  VisitRange all{Value(), Value(), VisitKind::Partial};
+  for (const VisitRange &range : ranges) {
+    Value some = b.less(range.begin, range.end), none = b.i32(std::numeric_limits<int32_t>::max());
+    Value begin = b.select(some, range.begin, none), end = b.select(some, range.end, b.i32(0));
+    all.begin = all.begin ? b.min(all.begin, begin) : begin;
+    all.end = all.end ? b.max(all.end, end) : end;
+  }
+  all.begin = b.min(all.begin, all.end);
+  ranges = {all};
+}
+
+Value SliceVisits::count(const Request &request) {
+  Value total = b.i32(0);
+  for (const VisitRange &range : ranges)
+    total = b.add(total, b.sub(range.end, range.begin));
+  // With no key to see one slice is visited, and hidden by the mask.
+  return b.select(b.less(b.i32(0), request.qLen), b.max(total, b.i32(1)), b.i32(0));
+}
+
+Value SliceVisits::nth(Value i) {
+  Value before = b.i32(0), slice;
+  for (const VisitRange &range : ranges) {
+    Value here = b.add(range.begin, b.sub(i, before));
+    slice = slice ? b.select(b.atLeast(i, before), here, slice) : here;
+    before = b.add(before, b.sub(range.end, range.begin));
+  }
+  return slice;
+}
+
+//===----------------------------------------------------------------------===//
+// Values of loops
+//===----------------------------------------------------------------------===//
+
+Values Segment::values() const {
+  Values all{at, begin, end, count, head, request.number};
+  all.append(request.fields());
+  all.append({chunk, lane, counts, requests.number});
+  all.append(requests.fields());
+  return all;
+}
+
+Segment Segment::of(ValueRange values) {
+  size_t fields = (values.size() - 10) / 2;
+  Segment segment{values[0], values[1], values[2], values[3], values[4], {}, {}, {}, {}, {}};
+  segment.request = Request::of(values[5], values.slice(6, fields));
+  ValueRange rest = values.drop_front(6 + fields);
+  segment.chunk = rest[0];
+  segment.lane = rest[1];
+  segment.counts = rest[2];
+  segment.requests = Request::of(rest[3], rest.drop_front(4));
+  return segment;
+}
+
+Values SegmentLine::Chunk::values() const {
+  Values all{number, counts, requests.number};
+  all.append(requests.fields());
+  return all;
+}
+
+SegmentLine::Chunk SegmentLine::Chunk::of(ValueRange values) {
+  return {values[0], Request::of(values[2], values.drop_front(3)), values[1]};
+}
+
+//===----------------------------------------------------------------------===//
+// The line
+//===----------------------------------------------------------------------===//
+
+SegmentLine::Chunk SegmentLine::readChunk(Value number) {
+  Chunk chunk{number, requests.read(number), {}};
+  chunk.counts = SliceVisits(kernel, space, chunk.requests).count(chunk.requests);
+  return chunk;
+}
+
+Value SegmentLine::slicesOf(const Chunk &chunk) {
+  return b.warpReduce(ReduceKind::Sum, chunk.counts);
+}
+
+/// Chunks whose loads are under way together while all are counted.
+static constexpr int64_t kChunksAtOnce = 4;
+
+SegmentLine::SegmentLine(SpaceKernel &kernel, const StreamedSpace &space, RequestReader &requests,
+                         Value warp)
+    : kernel(kernel), b(kernel.builder()), space(space), requests(requests),
+      oneChunk(requests.maxChunks() == 1), lane(b.lane()) {
+  Value zero = b.i32(0);
+  firstChunk = readChunk(zero);
+  Value slices = slicesOf(firstChunk);
+  chunks = b.ceilDivide(requests.batchSize(), kWarp);
+  if (!oneChunk)
+    slices = b.whileLoop(
+        {b.i32(1), slices}, [&](ValueRange v) { return b.less(v[0], chunks); },
+        [&](ValueRange v) {
+          Value counts = zero;
+          for (int64_t i = 0; i < kChunksAtOnce; ++i)
+            counts = b.add(counts, readChunk(b.add(v[0], i)).counts);
+          return Values{b.add(v[0], kChunksAtOnce),
+                        b.add(v[1], b.warpReduce(ReduceKind::Sum, counts))};
+        })[1];
+  total = b.mul(slices, space.kvHeads);
+  share(warp);
+}
+
+/// Equal parts, the first ones larger by one share of all warps where they do not come out even.
+void SegmentLine::share(Value warp) {
+  Value ctas = b.min(b.ctas(), b.i32(kMaxStreams)), cta = b.cta();
+  shares = b.ceilDivide(total, space.warps);
+  perCta = b.divide(shares, ctas);
+  rest = b.sub(shares, b.mul(perCta, ctas));
+  begin = startOf(cta);
+  Value end = b.select(b.less(cta, ctas), startOf(b.add(cta, 1)), begin);
+  Value slices = b.sub(end, begin), perWarp = b.divide(slices, space.warps);
+  Value more = b.sub(slices, b.mul(perWarp, space.warps));
+  warpBegin = b.add(b.add(begin, b.mul(perWarp, warp)), b.min(warp, more));
+  warpEnd = b.add(b.add(warpBegin, perWarp), b.select(b.less(warp, more), b.i32(1), b.i32(0)));
+}
+
+Value SegmentLine::startOf(Value cta) {
+  return b.min(total, b.mul(b.add(b.mul(cta, perCta), b.min(cta, rest)), space.warps));
+}
+
+Value SegmentLine::ctaOf(Value at) {
+  Value unit = b.divide(at, space.warps), larger = b.add(perCta, 1);
+  Value inLarger = b.mul(rest, larger);
+  Value behind = b.max(b.sub(unit, inLarger), b.i32(0));
+  return b.select(b.less(unit, inLarger), b.divide(unit, larger),
+                  b.add(rest, b.divide(behind, b.max(perCta, b.i32(1)))));
+}
+
+//===----------------------------------------------------------------------===//
+// From slice to segment
+//===----------------------------------------------------------------------===//
+
+/// The segment of the request of lane `lane` that holds its slice `inRequest`, from there on.
+Segment SegmentLine::enter(const Chunk &chunk, Value lane, Value at, Value inRequest) {
+  Segment segment;
+  segment.at = at;
+  segment.request = requests.broadcast(chunk.requests, chunk.number, lane);
+  segment.count = b.max(b.shuffle(chunk.counts, lane), b.i32(1));
+  segment.head = b.divide(inRequest, segment.count);
+  segment.begin = b.sub(inRequest, b.mul(segment.head, segment.count));
+  segment.end = b.min(segment.count, b.add(segment.begin, b.sub(warpEnd, at)));
+  segment.chunk = chunk.number;
+  segment.lane = lane;
+  segment.counts = chunk.counts;
+  segment.requests = chunk.requests;
+  return segment;
+}
+
+Segment SegmentLine::first() {
+  Chunk chunk = firstChunk;
+  Value base = b.i32(0);
+  if (!oneChunk) {
+    Values carried{base};
+    carried.append(chunk.values());
+    Values found = b.whileLoop(
+        carried,
+        [&](ValueRange v) {
+          Chunk now = Chunk::of(v.drop_front());
+          Value end = b.add(v[0], b.mul(slicesOf(now), space.kvHeads));
+          return b.both(b.atLeast(warpBegin, end), b.less(b.add(now.number, 1), chunks));
+        },
+        [&](ValueRange v) {
+          Chunk now = Chunk::of(v.drop_front());
+          Values next{b.add(v[0], b.mul(slicesOf(now), space.kvHeads))};
+          next.append(readChunk(b.add(now.number, 1)).values());
+          return next;
+        });
+    base = found[0];
+    chunk = Chunk::of(ValueRange(found).drop_front());
+  }
+  Value inChunk = b.sub(warpBegin, base);
+  Value upTo = b.mul(b.warpScan(chunk.counts), space.kvHeads);
+  // The requests that end at or before this slice are as many as the lane's number.
+  Value ended = b.compare(arith::CmpIPredicate::sle, upTo, inChunk);
+  Value from = b.warpReduce(ReduceKind::Sum, b.select(ended, b.i32(1), b.i32(0)));
+  Value before = b.sub(b.shuffle(upTo, from), b.mul(b.shuffle(chunk.counts, from), space.kvHeads));
+  return enter(chunk, from, warpBegin, b.sub(inChunk, before));
+}
+
+/// The chunk that holds the next request with slices behind lane `lane`; `found`: that one's lane.
+SegmentLine::Chunk SegmentLine::advance(const Chunk &chunk, Value lane, Value &found) {
+  auto nextLane = [&](const Chunk &chunk, Value behind) {
+    Value wanted = b.both(b.less(behind, this->lane), b.less(b.i32(0), chunk.counts));
+    return b.warpReduce(ReduceKind::Min, b.select(wanted, this->lane, b.i32(kWarp)));
+  };
+  found = nextLane(chunk, lane);
+  if (oneChunk)
+    return chunk;
+  Values carried{found};
+  carried.append(chunk.values());
+  Values last = b.whileLoop(
+      carried,
+      [&](ValueRange v) {
+        Value more = b.less(b.add(v[1], 1), chunks);
+        return b.both(b.equal(v[0], b.i32(kWarp)), more);
+      },
+      [&](ValueRange v) {
+        Chunk next = readChunk(b.add(v[1], 1));
+        Values values{nextLane(next, b.i32(-1))};
+        values.append(next.values());
+        return values;
+      });
+  found = last[0];
+  return Chunk::of(ValueRange(last).drop_front());
+}
+
+Segment SegmentLine::next(const Segment &segment) {
+  Value at = after(segment), head = b.add(segment.head, 1), zero = b.i32(0);
+  Chunk chunk{segment.chunk, segment.requests, segment.counts};
+  auto sameRequest = [&] {
+    Segment next = segment;
+    next.at = at;
+    next.head = head;
+    next.begin = zero;
+    next.end = b.min(segment.count, b.sub(warpEnd, at));
+    return next.values();
+  };
+  auto nextRequest = [&] {
+    Value found;
+    Chunk now = advance(chunk, segment.lane, found);
+    return enter(now, found, at, zero).values();
+  };
+  Values current = segment.values();
+  return Segment::of(b.ifThenElse(b.less(head, b.i32(space.kvHeads)),
+                                  llvm::to_vector(ValueRange(current).getTypes()), sameRequest,
+                                  nextRequest));
+}
