@@ -8,6 +8,7 @@
 #include "Lowerings.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "pagefold/Target/Hopper/Chip.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace pagefold::hopper;
@@ -20,17 +21,17 @@ static Value lowerAlloc(AllocOp op, AllocOp::Adaptor, Emitter &emitter) {
   return emitter.sharedAddress(emitter.placeOf(op).tiles);
 }
 
-/// Many barriers: each by a thread.
+/// Each warp's by its first lane: one thread for all of them would take its time.
 static void initialiseOfWarps(AllocRingOp op, Emitter &emitter) {
-  Value thread = emitter.thread();
-  emitter.assembly(
-      {},
-      "{ .reg .pred p; setp.lt.u32 p, $1, " + std::to_string(op.getType().allStages()) +
-          "; @p mbarrier.init.shared::cta.b64 [$0], " + std::to_string(op.getWriters()) + "; }",
-      "r,r,~{memory}",
-      {emitter.add(emitter.mul(thread, kBarrierBytes),
-                   emitter.sharedAddress(emitter.placeOf(op).full)),
-       thread});
+  int64_t stages = op.getType().getStages();
+  Value warp = emitter.shiftRight(emitter.thread(), llvm::Log2_64(kWarp));
+  Value address = emitter.add(emitter.mul(warp, kBarrierBytes * stages),
+                              emitter.sharedAddress(emitter.placeOf(op).full));
+  std::string text = "{ .reg .pred p; setp.eq.u32 p, $1, 0; ";
+  for (int64_t stage = 0; stage < stages; ++stage)
+    text += "@p mbarrier.init.shared::cta.b64 [$0+" + std::to_string(kBarrierBytes * stage) +
+            "], " + std::to_string(op.getWriters()) + "; ";
+  emitter.assembly({}, text + "}", "r,r,~{memory}", {address, emitter.lane()});
 }
 
 /// Thread 0 initialises the barriers: predicated, since a lowering makes no blocks.
