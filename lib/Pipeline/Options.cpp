@@ -31,6 +31,8 @@ static constexpr OptionRow kOptions[] = {
     {"stage-queries", "", &CompileOptions::stageQueries,
      "apply the ops of queries in a kernel of its own where attention can then be pipelined "
      "(cuda)"},
+    {"split-rows", "", &CompileOptions::splitRows,
+     "give requests of few query rows a kernel of their own beside those of many (cuda)"},
     {"counters", "", &CompileOptions::counters, "count tiles in the workspace"},
     {"poll-limit", "", &CompileOptions::pollLimit,
      "polls after which a wait prints where it stands and ends the kernel (cuda; default: none)"},
@@ -42,7 +44,8 @@ static constexpr OptionRow kOptions[] = {
     {"splits", "schedule", &CompileOptions::splits,
      "parts of the KV dimension (default: from the table)"},
     {"form", "schedule", &CompileOptions::form,
-     "form of the products: outer or dot (host), pipelined (cuda), or simt (default: from the "
+     "form of the products: outer or dot (host), streaming or pipelined (cuda), or simt (default: "
+     "from the "
      "table)"},
 };
 

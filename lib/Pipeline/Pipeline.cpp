@@ -62,6 +62,8 @@ static void buildTile(OpPassManager &manager, const CompileOptions &options) {
   // Before the schedule, which asks what the queries' region does; not for the form that takes any.
   if (options.isCuda() && options.stageQueries && options.form != "simt")
     manager.addPass(tile::createTileStageQueries());
+  if (options.isCuda() && options.splitRows && options.form.empty()) // of the forms that fit
+    manager.addPass(tile::createTileSplitRows());
   tile::TileSelectScheduleOptions schedule;
   schedule.qTile = options.qTile;
   schedule.kvTile = options.kvTile;

@@ -33,6 +33,7 @@ struct CompileOptions {
   bool lazyRescale = true;     ///< hopper-lazy-rescale
   bool sections = true;        ///< of tile-to-hopper: query tiles in an order made for the L2
   bool stageQueries = true;    ///< tile-stage-queries, of the cuda target
+  bool splitRows = true;       ///< tile-split-rows, of the cuda target
   bool counters = false;       ///< count tiles in the workspace
   bool keepGraph = false;      ///< the artifact holds the graph too, for pagefold-run
   int64_t qTile = 0, kvTile = 0, splits = 0;

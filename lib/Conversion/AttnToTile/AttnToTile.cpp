@@ -474,8 +474,9 @@ LogicalResult FunctionConverter::convert(attn::AttentionOp op) {
       lookup(capture);
   if (op.getSinks())
     lookup(op.getSinks());
-  auto space = tile::SpaceOp::create(
-      builder, loc, batch, kv, builder.getI64IntegerAttr(op.getGroup()), tile::ScheduleAttr());
+  auto space = tile::SpaceOp::create(builder, loc, batch, kv,
+                                     builder.getI64IntegerAttr(op.getGroup()), tile::ScheduleAttr(),
+                                     /*minQLen=*/IntegerAttr(), /*maxQLen=*/IntegerAttr());
   Block &block = space.getBody().emplaceBlock();
   block.addArgument(tile::ItemType::get(builder.getContext()), loc);
   OpBuilder::InsertionGuard guard(builder);

@@ -49,6 +49,8 @@ FoldSpace::FoldSpace(tile::SpaceOp space) {
   kDim = kv.getKDim();
   vDim = kv.getVDim();
   group = space.getGroup();
+  minQLen = space.getMinQLen();
+  maxQLen = space.getMaxQLen();
   kvHeads = kv.getHeads();
   element = kv.getElementType();
   pageSize = kv.getPageSize();

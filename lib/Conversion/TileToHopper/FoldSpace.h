@@ -36,6 +36,8 @@ struct FoldSpace {
   // Numbers.
   int64_t qTile, kvTile, kDim, vDim, group, kvHeads;
   int64_t pageSize; ///< 0: dense
+  /// Requests of other numbers of query rows have no items here.
+  std::optional<int64_t> minQLen, maxQLen;
   mlir::Type element;
   TileBounds bounds;
   /// The ranges of a visit list as the kernel walks it, newest first: whether each is masked.

@@ -105,7 +105,12 @@ Request RequestReader::read(Value chunk, bool report) {
   }
   request.firstToken = b.select(badRows, zero, begin);
   // More rows than declared have no place in the grid's plan; their results are not written.
-  request.qLen = b.select(b.either(badRows, b.less(maxQLen, qLen)), zero, qLen);
+  Value absent = b.either(badRows, b.less(maxQLen, qLen));
+  if (space.minQLen)
+    absent = b.either(absent, b.less(qLen, b.i32(*space.minQLen)));
+  if (space.maxQLen)
+    absent = b.either(absent, b.less(b.i32(*space.maxQLen), qLen));
+  request.qLen = b.select(absent, zero, qLen);
   request.kvLen = b.select(finding.broken, zero, kvLen);
   return request;
 }

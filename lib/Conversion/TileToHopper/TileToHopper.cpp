@@ -47,7 +47,7 @@ private:
 
 FailureOr<DictionaryAttr> FunctionLowering::lowerSpace(tile::SpaceOp space, StringRef symbol) {
   bool streams = space.getSchedule()->getKind() == tile::ScheduleKind::Streaming;
-  int64_t maxQLen = layout.getBounds().getQLen();
+  int64_t maxQLen = space.mostQueryRows(layout.getBounds().getQLen());
   std::string refusal =
       streams ? streamingRefusal(space, layout.getBounds()) : pipelinedRefusal(space);
   auto folds = space.getBody().front().getOps<tile::FoldOp>();

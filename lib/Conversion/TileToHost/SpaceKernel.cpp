@@ -70,7 +70,14 @@ private:
 //===----------------------------------------------------------------------===//
 
 Value SpaceEmitter::tilesOf(Request request) {
-  return b.ceilDivide(b.mul(request.qLen, space.getGroup()), form->qTile);
+  Value tiles = b.ceilDivide(b.mul(request.qLen, space.getGroup()), form->qTile);
+  auto onlyIf = [&](Predicate predicate, std::optional<int64_t> limit) {
+    if (limit)
+      tiles = b.select(b.compare(predicate, request.qLen, b.index(*limit)), tiles, b.index(0));
+  };
+  onlyIf(Predicate::sge, space.getMinQLen());
+  onlyIf(Predicate::sle, space.getMaxQLen());
+  return tiles;
 }
 
 /// Items of a request: split fastest, then query tiles (the longest, which come last, first), then

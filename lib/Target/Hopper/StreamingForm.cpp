@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace pagefold;
 
-/// Beside rings and states: barriers and alignment.
-static constexpr int64_t kSharedSlack = 2048;
+/// Beside rings and states: barriers.
+static constexpr int64_t kSharedSlack = 512;
 /// Slices that a warp has under way; more bring nothing.
 static constexpr int64_t kMinStages = 2, kMaxStages = 3;
 
@@ -37,7 +37,7 @@ std::optional<hopper::StreamingShape> hopper::streamingShape(int64_t kDim, int64
 
 std::string hopper::streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bounds) {
   tile::KVType kv = space.getKv().getType();
-  int64_t packed = bounds.getQLen() * space.getGroup(), page = kv.getPageSize();
+  int64_t packed = space.mostQueryRows(bounds.getQLen()) * space.getGroup(), page = kv.getPageSize();
   if (packed > kMaxStreamedRows)
     return (llvm::Twine(packed) + " packed rows, it takes " + llvm::Twine(kMaxStreamedRows)).str();
   if (page % kSliceKeys)

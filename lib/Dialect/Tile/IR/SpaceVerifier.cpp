@@ -26,7 +26,12 @@ static int64_t queryHeads(SpaceOp space) {
 // The space
 //===----------------------------------------------------------------------===//
 
-LogicalResult SpaceOp::verify() { return verifyBatchOf(*this, "C3", getBatch(), getKv()); }
+LogicalResult SpaceOp::verify() {
+  int64_t least = getMinQLen().value_or(1), most = getMaxQLen().value_or(least);
+  if (least < 1 || most < least)
+    return emitOpError("C5: expects 1 <= min_q_len <= max_q_len, got ") << least << " and " << most;
+  return verifyBatchOf(*this, "C3", getBatch(), getKv());
+}
 
 LogicalResult SpaceOp::verifyRegions() {
   if (getBody().getNumArguments() != 1 || !isa<ItemType>(getBody().getArgument(0).getType()))

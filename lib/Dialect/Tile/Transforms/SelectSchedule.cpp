@@ -46,9 +46,12 @@ struct TileSelectSchedule : pagefold::tile::impl::TileSelectScheduleBase<TileSel
       return space.emitOpError("expects the option target to be host or cuda, got ") << target;
     KVType kv = space.getKv().getType();
     int64_t group = space.getGroup();
-    SpaceShape shape{
-        space,        bounds.getQLen() * group, kv.getKDim(),
-        kv.getVDim(), bounds.getKvLen(),        bounds.maxTokens() * kv.getHeads() * group};
+    SpaceShape shape{space,
+                     space.mostQueryRows(bounds.getQLen()) * group,
+                     kv.getKDim(),
+                     kv.getVDim(),
+                     bounds.getKvLen(),
+                     bounds.maxTokens() * kv.getHeads() * group};
     if (int64_t dim = std::max(shape.kDim, shape.vDim); dim > table->maxHeadDim)
       return space.emitOpError("expects head dimensions up to ")
              << table->maxHeadDim << " on target " << target << ", got " << dim;

@@ -257,7 +257,8 @@ def Tile_SpaceOp : Tile_Op<"space", [SingleBlock, NoTerminator]> {
   let summary = "A space of independent items";
   let description = [{
     One item for every request, KV head, query tile and split. The run-time extents come from the batch; the
-    schedule decides the tile sizes (absent until `tile-select-schedule`).
+    schedule decides the tile sizes (absent until `tile-select-schedule`). With `min_q_len` and `max_q_len` only requests
+    of so many query rows have items: others are another space's (`tile-split-rows`).
 
     ```mlir
     tile.space of %batch, %kv group 4 schedule <outer, q_tile 96, kv_tile 128, splits 1> {
@@ -275,16 +276,23 @@ def Tile_SpaceOp : Tile_Op<"space", [SingleBlock, NoTerminator]> {
     * C2: the group is from 1 to 128.
     * C3: the batch is one of this KV.
     * C4: there is at most one `load_q`, and one `fold` or `softmax`: an item has one state.
+    * C5: 1 <= min_q_len <= max_q_len, where they are given.
   }];
   let arguments = (ins Tile_BatchType:$batch, Tile_KVType:$kv, I64Attr:$group,
-                       OptionalAttr<Tile_ScheduleAttr>:$schedule);
+                       OptionalAttr<Tile_ScheduleAttr>:$schedule, OptionalAttr<I64Attr>:$minQLen,
+                       OptionalAttr<I64Attr>:$maxQLen);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    `of` $batch `,` $kv `group` $group (`schedule` $schedule^)? $body attr-dict `:` type($kv)
+    `of` $batch `,` $kv `group` $group (`min_q_len` $minQLen^)? (`max_q_len` $maxQLen^)? (`schedule` $schedule^)? $body
+    attr-dict `:` type($kv)
   }];
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::BlockArgument getItem() { return getBody().getArgument(0); }
+    /// The most query rows of a request that has items, where the function declares `declared`.
+    int64_t mostQueryRows(int64_t declared) {
+      return std::min<int64_t>(declared, getMaxQLen().value_or(declared));
+    }
   }];
   let hasVerifier = 1;
 }

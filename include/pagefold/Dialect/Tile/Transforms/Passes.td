@@ -97,6 +97,67 @@ def TileOnlineSoftmax : Pass<"tile-online-softmax"> {
   let dependentDialects = ["::pagefold::tile::TileDialect"];
 }
 
+def TileSplitRows : Pass<"tile-split-rows"> {
+  let summary = "Gives requests of few query rows a space of their own";
+  let description = [{
+    **Requires** spaces in fold form without a schedule; functions with `attn.bounds`.
+
+    **Ensures** that a space whose requests may have few query rows or many becomes two, where the streaming schedule of
+    target cuda takes the requests of few: one with `max_q_len`, one with `min_q_len`. Each writes the rows of its requests,
+    and every request belongs to one of them.
+
+    **Idea.** A batch mixes prefill chunks and decodes. A decode in the pipelined form fills a tile of 128 rows with one, and
+    reads its history at the speed of a few multiprocessors; the streaming form cannot hold a chunk. Which request is
+    which is in device memory, so both kernels are launched, and each passes over the other's requests.
+
+    **Example**
+
+    ```mlir
+    !kv = !tile.kv<8 heads, 128 x 128, bf16, page 16>
+    func.func @f(%batch: !tile.batch, %kv: !kv, %q: memref<?x32x128xbf16>, %out: memref<?x32x128xbf16>)
+        attributes {attn.bounds = #attn.bounds<batch 64, q_len 512, kv_len 8192>} {
+      %mask = tile.mask #attn.mask<causal>
+      tile.space of %batch, %kv group 4 {
+      ^bb0(%item: !tile.item):
+        %qt = tile.load_q %q at %item scale 0.125 {
+        ^bb0(%x: !tile.tile<q x 128, f32>):
+          tile.yield %x : !tile.tile<q x 128, f32>
+        } : memref<?x32x128xbf16> -> !tile.tile<q x 128, f32>
+        %init = tile.init : !tile.state<128>
+        %acc = tile.fold %item init(%init) {
+        ^bb0(%t: index, %partial: i1, %st: !tile.state<128>):
+          %k = tile.load_k %kv at %item[%t] : !kv -> !tile.tile<kv x 128, f32>
+          %s = tile.contract %qt, %k : !tile.tile<q x 128, f32>, !tile.tile<kv x 128, f32> -> !tile.tile<q x kv, f32>
+          %s1 = tile.map %s at %item[%t] mask(%mask) partial(%partial) {
+          ^bb0(%x: f32, %i: i32, %j: i32, %h: i32, %b: i32, %position: i32, %token: i32):
+            tile.yield %x : f32
+          } : !tile.tile<q x kv, f32>
+          %st1, %p = tile.softmax_step %st, %s1 : !tile.state<128>, !tile.tile<q x kv, f32>
+          %v = tile.load_v %kv at %item[%t] : !kv -> !tile.tile<kv x 128, f32>
+          %st2 = tile.accumulate %p, %v into %st1 : !tile.tile<q x kv, f32>, !tile.tile<kv x 128, f32>, !tile.state<128>
+          tile.yield %st2 : !tile.state<128>
+        } : !tile.state<128>
+        tile.finish %acc at %item into %out {
+        ^bb0(%o: f32, %i: i32, %h: i32, %d: i32, %position: i32, %token: i32):
+          tile.yield %o : f32
+        } : !tile.state<128>, memref<?x32x128xbf16>
+      } : !kv
+      return
+    }
+    ```
+
+    becomes two such spaces
+
+    ```mlir
+    tile.space of %batch, %kv group 4 max_q_len 4 { ... }
+    tile.space of %batch, %kv group 4 min_q_len 5 { ... }
+    ```
+
+    **Remarks** (category `SplitRows`): passed: where the limit is. Missed: why a space stays whole.
+  }];
+  let dependentDialects = ["::pagefold::tile::TileDialect"];
+}
+
 def TileStageQueries : Pass<"tile-stage-queries"> {
   let summary = "Gives what changes queries a kernel of its own, for the pipelined form";
   let description = [{
