@@ -33,6 +33,9 @@ static constexpr OptionRow kOptions[] = {
      "(cuda)"},
     {"split-rows", "", &CompileOptions::splitRows,
      "give requests of few query rows a kernel of their own beside those of many (cuda)"},
+    {"batch-invariant", "", &CompileOptions::batchInvariant,
+     "a request's bits do not depend on its neighbours: keys are split at fixed places, or not at "
+     "all"},
     {"counters", "", &CompileOptions::counters, "count tiles in the workspace"},
     {"poll-limit", "", &CompileOptions::pollLimit,
      "polls after which a wait prints where it stands and ends the kernel (cuda; default: none)"},

@@ -42,7 +42,7 @@ const ScheduleRow *pagefold::chooseRow(const ScheduleTable &table, const SpaceSh
 }
 
 tile::ScheduleAttr pagefold::makeSchedule(mlir::MLIRContext *context, const ScheduleRow &row,
-                                          const SpaceShape &shape) {
+                                          const SpaceShape &shape, bool batchInvariant) {
   constexpr int64_t kLanes = 16, kMaxDotRows = 16;
   int64_t qTile = row.qTile;
   if (row.kind == tile::ScheduleKind::Outer) {
@@ -51,6 +51,6 @@ tile::ScheduleAttr pagefold::makeSchedule(mlir::MLIRContext *context, const Sche
   } else if (row.kind == tile::ScheduleKind::Dot && !qTile) {
     qTile = std::min(shape.rows, kMaxDotRows);
   }
-  return tile::ScheduleAttr::get(context, row.kind, qTile, row.kvTile,
-                                 row.splits ? row.splits(shape) : 1);
+  auto *splits = batchInvariant && row.invariantSplits ? row.invariantSplits : row.splits;
+  return tile::ScheduleAttr::get(context, row.kind, qTile, row.kvTile, splits ? splits(shape) : 1);
 }

@@ -39,6 +39,8 @@ struct ScheduleRow {
   int64_t kvTile; ///< keys of a KV tile
   /// Parts of the KV dimension; null: one.
   int64_t (*splits)(const SpaceShape &);
+  /// The same where a request's bits must not depend on its neighbours; null: as `splits`.
+  int64_t (*invariantSplits)(const SpaceShape &);
   llvm::StringLiteral reason;
 };
 
@@ -62,7 +64,7 @@ const ScheduleRow *chooseRow(const ScheduleTable &table, const SpaceShape &shape
 
 /// The row's schedule for this space.
 tile::ScheduleAttr makeSchedule(mlir::MLIRContext *context, const ScheduleRow &row,
-                                const SpaceShape &shape);
+                                const SpaceShape &shape, bool batchInvariant);
 
 namespace host {
 const ScheduleTable &scheduleTable();

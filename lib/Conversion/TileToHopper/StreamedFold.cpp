@@ -58,7 +58,7 @@ StreamedLanes::StreamedLanes(SpaceKernel &kernel, const StreamedSpace &space) {
 static Value half(HopperBuilder &b, Value block, int64_t i) {
   return b.vectorOf({b.element(block, 2 * i), b.element(block, 2 * i + 1)});
 }
-static Value scaled(HopperBuilder &b, Value block, Value factors) {
+Value pagefold::hopper::scaleColumns(HopperBuilder &b, Value block, Value factors) {
   Value first = b.element(factors, 0), second = b.element(factors, 1);
   return b.mulF(block, b.vectorOf({first, second, first, second}));
 }
@@ -204,7 +204,7 @@ StreamedState StreamedPiece::step(const StreamedState &state, Value visit, Value
     Value values = b.both(loaded, present);
     for (auto [block, output] : llvm::enumerate(next.output))
       output[step] = b.contractBlock(values, weights[block],
-                                     scaled(b, output[step], factors[block]), space.element);
+                                     scaleColumns(b, output[step], factors[block]), space.element);
   }
   return next;
 }
@@ -227,7 +227,7 @@ void StreamedPiece::store(const StreamedState &state) {
     Value start = b.add(results.rowStart(space.output, row), b.widen(lanes.column));
     Value exists = results.exists(row), pointer = kernel.pointer(space.output);
     for (auto [step, accumulator] : llvm::enumerate(output)) {
-      Value all = scaled(b, accumulator, finished.factor);
+      Value all = scaleColumns(b, accumulator, finished.factor);
       for (int64_t i : {0, 1}) {
         int64_t first = step * kDepth + i * kHalf;
         if (first >= space.vDim)

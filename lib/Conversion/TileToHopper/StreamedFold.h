@@ -28,6 +28,11 @@ struct StreamedState {
   static StreamedState of(const StreamedSpace &space, mlir::ValueRange values);
 };
 
+/// Both columns of a result block times their factors, a vector of two.
+mlir::Value scaleColumns(HopperBuilder &b, mlir::Value block, mlir::Value factors);
+/// Floats of a fixed piece's packets.
+int64_t packetFloats(const StreamedSpace &space);
+
 /// What all pieces of a warp share.
 struct StreamedLanes {
   StreamedLanes(SpaceKernel &kernel, const StreamedSpace &space);
@@ -54,6 +59,9 @@ public:
   /// Of a piece: the state to area `area`.
   void leave(const StreamedState &state, const StateAreas &areas, mlir::Value area,
              mlir::Value ctaBegin);
+  /// Of a fixed piece: the state to its place in `packets`; or, of a segment's last one, the
+  /// results, merged with all pieces before it in their order.
+  void finishFixed(const StreamedState &state, mlir::Value packets);
 
 private:
   /// Scores of a block: of the lane's upper row and of the one eight below.
@@ -67,6 +75,9 @@ private:
   mlir::Value weigh(const Pairs &scores, mlir::Value &max, mlir::Value &sum, mlir::Value &factor);
   mlir::Value presentKeys(mlir::Value firstKey);
   void leaveBlock(const StreamedState &state, size_t block, mlir::Value words, mlir::Value start);
+  mlir::Value packetOf(mlir::Value piece);
+  StreamedState collect(mlir::Value packets, mlir::Value piece);
+  StreamedState merge(const StreamedState &first, const StreamedState &second);
   void leaveNote(const StateAreas &areas, mlir::Value area, mlir::Value ctaBegin);
 
   SpaceKernel &kernel;

@@ -93,6 +93,8 @@ SegmentLine::Chunk SegmentLine::Chunk::of(ValueRange values) {
 SegmentLine::Chunk SegmentLine::readChunk(Value number) {
   Chunk chunk{number, requests.read(number), {}};
   chunk.counts = SliceVisits(kernel, space, chunk.requests).count(chunk.requests);
+  if (space.pieceSlices)
+    chunk.counts = b.ceilDivide(chunk.counts, space.pieceSlices);
   return chunk;
 }
 
@@ -155,15 +157,25 @@ Value SegmentLine::ctaOf(Value at) {
 // From slice to segment
 //===----------------------------------------------------------------------===//
 
+Value SegmentLine::endOf(Value begin, Value count, Value at) {
+  return b.min(count,
+               b.add(begin, space.pieceSlices ? b.i32(space.pieceSlices) : b.sub(warpEnd, at)));
+}
+
 /// The segment of the request of lane `lane` that holds its slice `inRequest`, from there on.
 Segment SegmentLine::enter(const Chunk &chunk, Value lane, Value at, Value inRequest) {
   Segment segment;
   segment.at = at;
   segment.request = requests.broadcast(chunk.requests, chunk.number, lane);
-  segment.count = b.max(b.shuffle(chunk.counts, lane), b.i32(1));
-  segment.head = b.divide(inRequest, segment.count);
-  segment.begin = b.sub(inRequest, b.mul(segment.head, segment.count));
-  segment.end = b.min(segment.count, b.add(segment.begin, b.sub(warpEnd, at)));
+  Value places = b.max(b.shuffle(chunk.counts, lane), b.i32(1));
+  segment.head = b.divide(inRequest, places);
+  segment.begin = b.sub(inRequest, b.mul(segment.head, places));
+  segment.count = places;
+  if (space.pieceSlices) {
+    segment.count = SliceVisits(kernel, space, segment.request).count(segment.request);
+    segment.begin = b.mul(segment.begin, space.pieceSlices);
+  }
+  segment.end = endOf(segment.begin, segment.count, at);
   segment.chunk = chunk.number;
   segment.lane = lane;
   segment.counts = chunk.counts;
@@ -232,12 +244,18 @@ SegmentLine::Chunk SegmentLine::advance(const Chunk &chunk, Value lane, Value &f
 Segment SegmentLine::next(const Segment &segment) {
   Value at = after(segment), head = b.add(segment.head, 1), zero = b.i32(0);
   Chunk chunk{segment.chunk, segment.requests, segment.counts};
+  // Where pieces are fixed the next one may be of the same head.
+  Value here = space.pieceSlices ? b.less(segment.end, segment.count) : Value(), begin = zero;
+  if (here) {
+    head = b.select(here, segment.head, head);
+    begin = b.select(here, segment.end, zero);
+  }
   auto sameRequest = [&] {
     Segment next = segment;
     next.at = at;
     next.head = head;
-    next.begin = zero;
-    next.end = b.min(segment.count, b.sub(warpEnd, at));
+    next.begin = begin;
+    next.end = endOf(begin, segment.count, at);
     return next.values();
   };
   auto nextRequest = [&] {

@@ -35,9 +35,10 @@ private:
   llvm::SmallVector<VisitRange> ranges;
 };
 
-/// A warp's piece of a segment; the request is the same in all lanes.
+/// A warp's piece of a segment; the request is the same in all lanes. Where pieces are fixed, one
+/// of those: it then counts as one slice in the line.
 struct Segment {
-  mlir::Value at;         ///< its first slice in the line
+  mlir::Value at;         ///< its place in the line: of its first slice
   mlir::Value begin, end; ///< visits of the segment
   mlir::Value count;      ///< visits of the whole segment
   mlir::Value head;       ///< KV head
@@ -83,8 +84,11 @@ private:
   Chunk advance(const Chunk &chunk, mlir::Value lane, mlir::Value &found);
   Segment enter(const Chunk &chunk, mlir::Value lane, mlir::Value at, mlir::Value inRequest);
   mlir::Value after(const Segment &segment) {
-    return b.add(segment.at, b.sub(segment.end, segment.begin));
+    return space.pieceSlices ? b.add(segment.at, 1)
+                             : b.add(segment.at, b.sub(segment.end, segment.begin));
   }
+  /// Where a piece that starts at visit `begin`, place `at`, ends.
+  mlir::Value endOf(mlir::Value begin, mlir::Value count, mlir::Value at);
 
   SpaceKernel &kernel;
   HopperBuilder &b;

@@ -7,15 +7,20 @@
 
 #include "StreamedSpace.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::hopper;
 
-StreamedSpace::StreamedSpace(tile::SpaceOp space, int64_t maxQLen)
-    : FoldSpace(space), packedRows(maxQLen * group) {
+StreamedSpace::StreamedSpace(tile::SpaceOp space, attn::BoundsAttr bounds)
+    : FoldSpace(space), packedRows(space.mostQueryRows(bounds.getQLen()) * group) {
   StreamingShape shape = *streamingShape(kDim, vDim, packedRows);
   warps = shape.warps;
   stages = shape.stages;
+  maxPieces = space.getSchedule()->getSplits();
+  int64_t slices = llvm::divideCeil(bounds.getKvLen(), kvTile);
+  pieceSlices = maxPieces > 1 ? llvm::divideCeil(slices, maxPieces) : 0;
 }
 
 RingType StreamedSpace::ring(int64_t dim) const {

@@ -22,12 +22,14 @@ namespace pagefold::hopper {
 inline constexpr int64_t kMaxStreams = 132;
 
 struct StreamedSpace : FoldSpace {
-  /// Requires a space that streamingRefusal() takes. `maxQLen`: the declared query rows of a
-  /// request.
-  StreamedSpace(tile::SpaceOp space, int64_t maxQLen);
+  /// Requires a space that streamingRefusal() takes. `bounds`: those of its function.
+  StreamedSpace(tile::SpaceOp space, attn::BoundsAttr bounds);
 
   int64_t warps, stages;
   int64_t packedRows; ///< query rows of a request times the group
+  /// Slices of a piece, where segments come in fixed pieces whatever the batch; 0: in any.
+  int64_t pieceSlices;
+  int64_t maxPieces; ///< of a segment, where they are fixed
 
   /// Result blocks have 8 columns, each a packed row.
   int64_t columnBlocks() const { return (packedRows + 7) / 8; }

@@ -41,6 +41,7 @@ private:
   SegmentLine line;
   StreamedLanes lanes;
   std::optional<StreamedSource> source;
+  Value packets; ///< of fixed pieces; null: pieces are merged in shared memory first
 };
 
 } // namespace
@@ -65,10 +66,14 @@ Values WarpEmitter::foldPiece(const Segment &segment, Value turn, ValueRange ahe
         return values;
       });
   StreamedState state = StreamedState::of(space, ValueRange(last).drop_front(statesAt));
-  Value whole = b.both(b.equal(segment.begin, b.i32(0)), b.equal(segment.end, segment.count));
-  b.ifThenElse(
-      whole, {}, [&] { return piece.store(state), Values(); },
-      [&] { return piece.leave(state, areas, area, line.ctaBegin()), Values(); });
+  if (packets) {
+    piece.finishFixed(state, packets);
+  } else {
+    Value whole = b.both(b.equal(segment.begin, b.i32(0)), b.equal(segment.end, segment.count));
+    b.ifThenElse(
+        whole, {}, [&] { return piece.store(state), Values(); },
+        [&] { return piece.leave(state, areas, area, line.ctaBegin()), Values(); });
+  }
   return Values(ValueRange(last).slice(1, statesAt - 1));
 }
 
@@ -108,11 +113,15 @@ void WarpEmitter::foldAll() {
 }
 
 void WarpEmitter::emit() {
-  emitEmptyAreas(b, areas, rings.warp);
-  SyncWarpOp::create(b); // before one of them is filled
-  b.ifThen(line.hasWork(), [&] { foldAll(); });
-  BarrierSyncOp::create(b, b.i32(kAllWarps), space.warps * kWarp);
-  emitStreamedCombine(kernel, space, line, areas, rings.warp);
+  if (packets) {
+    b.ifThen(line.hasWork(), [&] { foldAll(); });
+  } else {
+    emitEmptyAreas(b, areas, rings.warp);
+    SyncWarpOp::create(b); // before one of them is filled
+    b.ifThen(line.hasWork(), [&] { foldAll(); });
+    BarrierSyncOp::create(b, b.i32(kAllWarps), space.warps * kWarp);
+    emitStreamedCombine(kernel, space, line, areas, rings.warp);
+  }
   requests.report();
 }
 

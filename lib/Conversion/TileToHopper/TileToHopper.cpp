@@ -47,7 +47,6 @@ private:
 
 FailureOr<DictionaryAttr> FunctionLowering::lowerSpace(tile::SpaceOp space, StringRef symbol) {
   bool streams = space.getSchedule()->getKind() == tile::ScheduleKind::Streaming;
-  int64_t maxQLen = space.mostQueryRows(layout.getBounds().getQLen());
   std::string refusal =
       streams ? streamingRefusal(space, layout.getBounds()) : pipelinedRefusal(space);
   auto folds = space.getBody().front().getOps<tile::FoldOp>();
@@ -58,7 +57,7 @@ FailureOr<DictionaryAttr> FunctionLowering::lowerSpace(tile::SpaceOp space, Stri
            failure();
   SpaceKernel kernel(module, function, symbol, layout, space.getLoc());
   if (streams)
-    emitStreamingKernel(kernel, StreamedSpace(space, maxQLen));
+    emitStreamingKernel(kernel, StreamedSpace(space, layout.getBounds()));
   else
     emitPipelinedKernel(kernel, PipelinedSpace(space), sections);
   NamedAttrList entry = kernel.finish();

@@ -41,21 +41,31 @@ static int64_t pipelinedParts(const SpaceShape &shape) {
   return std::clamp<int64_t>(shape.kvLen / kMinKeys, 1, kMaxParts);
 }
 
-static std::string streaming(const SpaceShape &shape) {
+/// One part: where there are several, how many depends on the batch.
+static int64_t onePart(const SpaceShape &) { return 1; }
+
+static attn::BoundsAttr boundsOf(const SpaceShape &shape) {
   auto function = tile::SpaceOp(shape.space)->getParentOfType<mlir::FunctionOpInterface>();
-  return hopper::streamingRefusal(shape.space,
-                                  function->getAttrOfType<attn::BoundsAttr>("attn.bounds"));
+  return function->getAttrOfType<attn::BoundsAttr>("attn.bounds");
+}
+
+static std::string streaming(const SpaceShape &shape) {
+  return hopper::streamingRefusal(shape.space, boundsOf(shape));
+}
+
+static int64_t streamingPieces(const SpaceShape &shape) {
+  return hopper::fixedPieces(shape.space, boundsOf(shape));
 }
 
 static constexpr ScheduleRow kTable[] = {
     {"streaming", hopper::kMaxStreamedRows, streaming, tile::ScheduleKind::Streaming, 16,
-     hopper::kSliceKeys, nullptr,
+     hopper::kSliceKeys, nullptr, streamingPieces,
      "few query rows: every warp reads its share of all keys through a ring of its own"},
     {"pipelined", kAnyRows, pipelined<128>, tile::ScheduleKind::Pipelined, 128, 128, pipelinedParts,
-     "16-bit elements: tiles by TMA into rings, products by two warpgroups"},
+     onePart, "16-bit elements: tiles by TMA into rings, products by two warpgroups"},
     {"pipelined-wide", kAnyRows, pipelined<256>, tile::ScheduleKind::Pipelined, 128, 64,
-     pipelinedParts, "as pipelined, with KV tiles of wide rows that fit in shared memory"},
-    {"simt", kAnyRows, nullptr, tile::ScheduleKind::Simt, 1, 16, simtSplits,
+     pipelinedParts, onePart, "as pipelined, with KV tiles of wide rows that fit in shared memory"},
+    {"simt", kAnyRows, nullptr, tile::ScheduleKind::Simt, 1, 16, simtSplits, nullptr,
      "any element and any query region: one thread a row, whose state stays in registers"},
 };
 

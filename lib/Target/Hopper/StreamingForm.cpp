@@ -35,9 +35,20 @@ std::optional<hopper::StreamingShape> hopper::streamingShape(int64_t kDim, int64
   return std::nullopt;
 }
 
+int64_t hopper::fixedPieces(tile::SpaceOp space, attn::BoundsAttr bounds) {
+  constexpr int64_t kMaxBytes = 64 << 20, kMinSlices = 32, kMost = 64, kFloatBytes = 4;
+  tile::KVType kv = space.getKv().getType();
+  int64_t rows = llvm::alignTo(space.mostQueryRows(bounds.getQLen()) * space.getGroup(), 8);
+  int64_t stateBytes = rows * (llvm::alignTo(kv.getVDim(), 16) + 16) * kFloatBytes;
+  int64_t fitting = kMaxBytes / (stateBytes * bounds.getBatch() * kv.getHeads());
+  int64_t useful = llvm::divideCeil(bounds.getKvLen(), kMinSlices * kSliceKeys);
+  return std::clamp<int64_t>(std::min(fitting, useful), 2, kMost); // 1 stands for cuts anywhere
+}
+
 std::string hopper::streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bounds) {
   tile::KVType kv = space.getKv().getType();
-  int64_t packed = space.mostQueryRows(bounds.getQLen()) * space.getGroup(), page = kv.getPageSize();
+  int64_t packed = space.mostQueryRows(bounds.getQLen()) * space.getGroup(),
+          page = kv.getPageSize();
   if (packed > kMaxStreamedRows)
     return (llvm::Twine(packed) + " packed rows, it takes " + llvm::Twine(kMaxStreamedRows)).str();
   if (page % kSliceKeys)

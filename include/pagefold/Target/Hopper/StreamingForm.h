@@ -32,6 +32,10 @@ inline constexpr int64_t stateWords(int64_t vDim) { return vDim + 4; }
 /// The most warps with two slices each under way, or more; nothing where there is no room.
 std::optional<StreamingShape> streamingShape(int64_t kDim, int64_t vDim, int64_t packedRows);
 
+/// Into how many pieces a segment is cut at most where cuts are fixed (compile option
+/// batch-invariant): as many as their states have room for in the workspace.
+int64_t fixedPieces(tile::SpaceOp space, attn::BoundsAttr bounds);
+
 /// Why the streaming schedule does not take a space, as the end of a sentence; empty if it does.
 /// `bounds`: those of its function.
 std::string streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bounds);

@@ -48,15 +48,15 @@ static LogicalResult verifyStates(Operation *op, PointerType states) {
 
 LogicalResult HandOverOp::verify() {
   size_t vectors = getValues().size();
-  if (vectors < 1 || vectors > 4)
-    return emitOpError("C2: expects from 1 to 4 vectors, got ") << vectors;
+  if (vectors < 1 || vectors > 32)
+    return emitOpError("C2: expects from 1 to 32 vectors, got ") << vectors;
   return verifyStates(*this, getStates().getType());
 }
 
 LogicalResult CollectOp::verify() {
   int64_t vectors = getValues().size(), packets = getPackets();
-  if (vectors < 1 || vectors > 16 || packets < 1 || vectors % packets)
-    return emitOpError("C2: expects from 1 to 16 vectors, as many for each packet, got ")
+  if (vectors < 1 || vectors > 32 || packets < 1 || vectors % packets)
+    return emitOpError("C2: expects from 1 to 32 vectors, as many for each packet, got ")
            << vectors << " for " << packets << " packets";
   return verifyStates(*this, getStates().getType());
 }

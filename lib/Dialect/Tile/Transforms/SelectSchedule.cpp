@@ -58,7 +58,8 @@ struct TileSelectSchedule : pagefold::tile::impl::TileSelectScheduleBase<TileSel
     const ScheduleRow *row = choose(space, *table, shape);
     if (!row)
       return failure();
-    FailureOr<ScheduleAttr> schedule = override(space, makeSchedule(&getContext(), *row, shape));
+    FailureOr<ScheduleAttr> schedule =
+        override(space, makeSchedule(&getContext(), *row, shape, batchInvariant));
     if (failed(schedule))
       return failure();
     space.setScheduleAttr(*schedule);

@@ -203,7 +203,7 @@ def Hopper_HandOverOp : Hopper_Op<"hand_over"> {
 
     Constraints:
     * C1: the pointer is to f32.
-    * C2: there are from 1 to 4 vectors.
+    * C2: there are from 1 to 32 vectors.
   }];
   let arguments = (ins Variadic<Hopper_ResultBlock>:$values, Hopper_PointerType:$states, I32:$offset);
   let assemblyFormat = "$values `to` $states `[` $offset `]` attr-dict `:` type($states)";
@@ -223,7 +223,7 @@ def Hopper_CollectOp : Hopper_Op<"collect"> {
 
     Constraints:
     * C1: the pointer is to f32.
-    * C2: there are from 1 to 16 vectors in all, as many for each packet.
+    * C2: there are from 1 to 32 vectors in all, as many for each packet.
   }];
   let arguments = (ins I64Attr:$packets, Hopper_PointerType:$states, I32:$offset, I64Attr:$stride, I32:$count);
   let results = (outs Variadic<Hopper_ResultBlock>:$values);

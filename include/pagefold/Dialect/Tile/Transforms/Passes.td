@@ -321,6 +321,8 @@ def TileSelectSchedule : Pass<"tile-select-schedule", "::mlir::ModuleOp"> {
     Option<"splits", "splits", "int64_t", "0", "Parts of the KV dimension (default: 0, from the table)">,
     Option<"form", "form", "std::string", "",
            "outer or dot (host), pipelined (cuda), or simt (default: empty, from the table)">,
+    Option<"batchInvariant", "batch-invariant", "bool", "false",
+           "A request's bits do not depend on its neighbours: keys are split at fixed places, or not at all">,
     Option<"target", "target", "std::string", /*default=*/"\"host\"", "host or cuda (default: host)">];
   let dependentDialects = ["::pagefold::tile::TileDialect"];
 }
