@@ -125,6 +125,7 @@ static FailureOr<runtime::ParameterPlan> convertParameter(tile::PlanOp op, Dicti
   if (parameter.kind == Kind::PageMap)
     return parameter;
   parameter.workspace = optionalNumber(entry, "workspace");
+  parameter.readOnce = entry.contains("read_once");
   for (auto extent : entry.getAs<ArrayAttr>("box").getAsRange<IntegerAttr>())
     parameter.box.push_back(extent.getInt());
   for (DictionaryAttr dim : dictionaries(entry, "dims"))

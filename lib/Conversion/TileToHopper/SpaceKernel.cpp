@@ -103,7 +103,7 @@ Value SpaceKernel::stride(Value buffer, int64_t dim) {
   return parameter(b.getI64Type(), list);
 }
 
-Value SpaceKernel::map(Value buffer, ArrayRef<int64_t> box, ArrayRef<MapDim> dims) {
+Value SpaceKernel::map(Value buffer, ArrayRef<int64_t> box, ArrayRef<MapDim> dims, bool readOnce) {
   auto type = cast<MemRefType>(buffer.getType());
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -114,6 +114,8 @@ Value SpaceKernel::map(Value buffer, ArrayRef<int64_t> box, ArrayRef<MapDim> dim
   if (auto place = buffer.getDefiningOp<tile::WorkspaceOp>())
     set(list, "workspace", layout.offsetOf(buffer, place.getBytes()));
   list.set("element", b.getStringAttr(type.getElementType().isBF16() ? "bf16" : "f16"));
+  if (readOnce)
+    list.set("read_once", b.getUnitAttr());
   list.set("box", b.getI64ArrayAttr(box));
   SmallVector<Attribute> entries;
   for (auto [number, dim] : llvm::enumerate(dims)) {
@@ -138,14 +140,15 @@ Value SpaceKernel::map(Value buffer, ArrayRef<int64_t> box, ArrayRef<MapDim> dim
 
 static int64_t dimOf(Value rows) { return cast<MemRefType>(rows.getType()).getShape().back(); }
 
-Value SpaceKernel::rowMap(Value rows, int64_t boxRows) {
+Value SpaceKernel::rowMap(Value rows, int64_t boxRows, bool readOnce) {
   int64_t dim = dimOf(rows), panels = panelsOf(dim);
   if (!isWholePanels(dim))
     return map(rows, {kPanelColumns, boxRows, 1},
-               {MapDim::inner(dim), MapDim::whole(0), MapDim::whole(1)});
+               {MapDim::inner(dim), MapDim::whole(0), MapDim::whole(1)}, readOnce);
   return map(rows, {kPanelColumns, boxRows, panels, 1},
              {MapDim::inner(kPanelColumns), MapDim::whole(0),
-              MapDim::fixed(panels, kHopper.swizzleBytes), MapDim::whole(1)});
+              MapDim::fixed(panels, kHopper.swizzleBytes), MapDim::whole(1)},
+             readOnce);
 }
 
 Values SpaceKernel::rowPlace(Value rows, int64_t panel, Value token, Value head) {
@@ -164,7 +167,7 @@ SmallVector<std::optional<int64_t>> SpaceKernel::rowBoxes(Value rows) {
   return boxes;
 }
 
-Value SpaceKernel::pageRowMap(Value pages, int64_t boxRows) {
+Value SpaceKernel::pageRowMap(Value pages, int64_t boxRows, bool readOnce) {
   int64_t dim = dimOf(pages), panels = panelsOf(dim);
   SmallVector<int64_t> box{kPanelColumns, boxRows, 1, 1};
   SmallVector<MapDim> dims{MapDim::inner(dim), MapDim::whole(1), MapDim::whole(2),
@@ -174,7 +177,7 @@ Value SpaceKernel::pageRowMap(Value pages, int64_t boxRows) {
     dims.front() = MapDim::inner(kPanelColumns);
     dims.insert(dims.begin() + 2, MapDim::fixed(panels, kHopper.swizzleBytes));
   }
-  return map(pages, box, dims);
+  return map(pages, box, dims, readOnce);
 }
 
 Values SpaceKernel::pageRowPlace(Value pages, int64_t panel, Value page, Value row, Value head) {

@@ -53,16 +53,18 @@ public:
   mlir::Value pointer(mlir::Value buffer);
   mlir::Value extent(mlir::Value buffer, int64_t dim, int64_t add = 0); ///< i32
   mlir::Value stride(mlir::Value buffer, int64_t dim);                  ///< i64, elements
-  mlir::Value map(mlir::Value buffer, llvm::ArrayRef<int64_t> box, llvm::ArrayRef<MapDim> dims);
+  /// `readOnce`: lines beside what is asked for are of no use.
+  mlir::Value map(mlir::Value buffer, llvm::ArrayRef<int64_t> box, llvm::ArrayRef<MapDim> dims,
+                  bool readOnce = false);
   /// Rows [tokens, heads, dim] as boxes of `boxRows` rows of one head: all panels in one box where
   /// the dimension is whole panels, else a box for each (its last columns are zeros).
-  mlir::Value rowMap(mlir::Value rows, int64_t boxRows);
+  mlir::Value rowMap(mlir::Value rows, int64_t boxRows, bool readOnce = false);
   /// Coordinates of such a box; `panel` is 0 where one box has all.
   Values rowPlace(mlir::Value rows, int64_t panel, mlir::Value token, mlir::Value head);
   /// Boxes that bring one tile of such rows: their panels, or one without a number.
   static llvm::SmallVector<std::optional<int64_t>> rowBoxes(mlir::Value rows);
   /// The same of pages [pages, page, heads, dim]: boxes of `boxRows` rows of one page and head.
-  mlir::Value pageRowMap(mlir::Value pages, int64_t boxRows);
+  mlir::Value pageRowMap(mlir::Value pages, int64_t boxRows, bool readOnce);
   Values pageRowPlace(mlir::Value pages, int64_t panel, mlir::Value page, mlir::Value row,
                       mlir::Value head);
   /// Pages [pages, page, heads, dim] as boxes of whole octets of rows, of one head; and i32 factors

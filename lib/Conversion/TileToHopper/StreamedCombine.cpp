@@ -44,8 +44,7 @@ public:
       : kernel(kernel), b(kernel.builder()), space(space), line(line), areas(areas), warp(warp),
         lane(b.lane()), exponent(kernel.hiddenConstant(space.naturalScale() * M_LOG2E)),
         packet(kVector * (space.laneVectors() + 1)),
-        packets(kernel.workspace(b.getF32Type(),
-                                 kMaxStreams * space.packedRows * kWarp * packet * 4)) {}
+        packets(kernel.workspace(b.getF32Type(), kMaxStreams * ctaFloats() * 4)) {}
   void emit();
 
 private:
@@ -61,12 +60,18 @@ private:
   RowState loadRow(Value area, Value row);
   RowState merge(const SmallVectorImpl<RowState> &states);
   RowState mergeAreas(const Pieces &pieces, Value row);
-  void handOver(const RowState &state, Value row);
-  RowState collect(const RowState &own, Value row, Value firstCta);
+  void handOver(const RowState &state, const Pieces &pieces, Value row);
+  RowState collect(const RowState &own, const Pieces &pieces, Value row, Value firstCta);
   void finish(const RowState &state, const Pieces &pieces, const PackedRows &row);
   void combineRow(const Pieces &pieces, Value row);
-  Value packetOf(Value cta, Value row) {
-    return b.mul(b.add(b.mul(b.add(b.mul(cta, space.packedRows), row), kWarp), lane), packet);
+  /// A CTA hands over one segment, or one of each head.
+  int64_t slots() const { return line.readsHeads() ? space.kvHeads : 1; }
+  int64_t ctaFloats() const { return slots() * space.packedRows * kWarp * packet; }
+  Value packetOf(Value cta, const Pieces &pieces, Value row) {
+    Value slot =
+        line.readsHeads() ? b.select(line.readsHeads(), pieces.kvHead, b.i32(0)) : b.i32(0);
+    Value lanes = b.mul(b.add(b.mul(slot, space.packedRows), row), kWarp);
+    return b.add(b.mul(cta, ctaFloats()), b.mul(b.add(lanes, lane), packet));
   }
   /// Whether the lane's vector `i` holds elements of the row.
   Value holds(int64_t i) {
@@ -97,7 +102,10 @@ CombineEmitter::Pieces CombineEmitter::findPieces(Value leader) {
   Pieces pieces;
   pieces.segment = of(PieceNote::Segment);
   pieces.slices = of(PieceNote::Slices);
-  Value member = b.equal(notes[PieceNote::Segment], pieces.segment), zero = b.i32(0);
+  pieces.kvHead = of(PieceNote::KVHead);
+  Value member = b.both(b.equal(notes[PieceNote::Segment], pieces.segment),
+                        b.equal(notes[PieceNote::KVHead], pieces.kvHead));
+  Value zero = b.i32(0);
   auto any = [&](int64_t flag) {
     Value has =
         b.compare(arith::CmpIPredicate::ne, b.both(notes[PieceNote::Flags], b.i32(flag)), zero);
@@ -109,7 +117,6 @@ CombineEmitter::Pieces CombineEmitter::findPieces(Value leader) {
   pieces.ended = any(4);
   pieces.request = {of(PieceNote::Request), of(PieceNote::FirstToken), of(PieceNote::QLen),
                     of(PieceNote::KVLen), Value()};
-  pieces.kvHead = of(PieceNote::KVHead);
   return pieces;
 }
 
@@ -173,16 +180,17 @@ RowState CombineEmitter::mergeAreas(const Pieces &pieces, Value row) {
 // Between CTAs
 //===----------------------------------------------------------------------===//
 
-void CombineEmitter::handOver(const RowState &state, Value row) {
+void CombineEmitter::handOver(const RowState &state, const Pieces &pieces, Value row) {
   Values vectors = state.output;
   vectors.push_back(b.vectorOf({state.max, state.sum, b.f32(0), b.f32(0)}));
-  HandOverOp::create(b, vectors, packets, packetOf(b.cta(), row));
+  HandOverOp::create(b, vectors, packets, packetOf(b.cta(), pieces, row));
 }
 
 /// Merges what the CTAs from `firstCta` to the one before this have handed over, and then the own.
-RowState CombineEmitter::collect(const RowState &own, Value row, Value firstCta) {
+RowState CombineEmitter::collect(const RowState &own, const Pieces &pieces, Value row,
+                                 Value firstCta) {
   int64_t vectors = space.laneVectors() + 1, atOnce = kMaxCollected / vectors;
-  int64_t stride = space.packedRows * kWarp * packet;
+  int64_t stride = ctaFloats();
   SmallVector<Type> types(atOnce * vectors, VectorType::get({kVector}, b.getF32Type()));
   Value cta = b.cta(), zero = b.f32(0);
   RowState none{b.f32(-kInfinity), zero, {}};
@@ -193,8 +201,9 @@ RowState CombineEmitter::collect(const RowState &own, Value row, Value firstCta)
       carried, [&](ValueRange v) { return b.less(v[0], cta); },
       [&](ValueRange v) {
         Value count = b.sub(cta, v[0]);
-        auto collected = CollectOp::create(b, types, b.getI64IntegerAttr(atOnce), packets,
-                                           packetOf(v[0], row), b.getI64IntegerAttr(stride), count);
+        auto collected =
+            CollectOp::create(b, types, b.getI64IntegerAttr(atOnce), packets,
+                              packetOf(v[0], pieces, row), b.getI64IntegerAttr(stride), count);
         SmallVector<RowState> states{RowState::of(v.drop_front())};
         for (int64_t i = 0; i < atOnce; ++i) {
           Values packet(collected.getValues().slice(i * vectors, vectors));
@@ -238,12 +247,12 @@ void CombineEmitter::combineRow(const Pieces &pieces, Value row) {
   Value firstCta = line.ctaOf(pieces.segment);
   Value lastCta = line.ctaOf(b.add(pieces.segment, b.add(pieces.slices, -1))), cta = b.cta();
   RowState own = mergeAreas(pieces, row);
-  auto hand = [&] { return handOver(own, row), Values(); };
+  auto hand = [&] { return handOver(own, pieces, row), Values(); };
   auto finishHere = [&] {
     Values values = own.values();
     SmallVector<Type> types(ValueRange(values).getTypes());
     Values all = b.ifThenElse(
-        b.less(firstCta, cta), types, [&] { return collect(own, row, firstCta).values(); },
+        b.less(firstCta, cta), types, [&] { return collect(own, pieces, row, firstCta).values(); },
         [&] { return values; });
     finish(RowState::of(all), pieces, PackedRows(b, space, row));
     return Values();
@@ -255,7 +264,7 @@ void CombineEmitter::combineRow(const Pieces &pieces, Value row) {
 // All segments
 //===----------------------------------------------------------------------===//
 
-/// The last segment first: it is the one that is handed over.
+/// Segments that are handed over first: other CTAs wait for them.
 void CombineEmitter::emit() {
   Value zero = b.i32(0), isArea = b.less(lane, b.i32(areas.count));
   Value area = b.select(isArea, lane, zero);
@@ -269,15 +278,21 @@ void CombineEmitter::emit() {
   notes[PieceNote::Segment] = b.select(isArea, notes[PieceNote::Segment], b.i32(-1));
   Value some = b.atLeast(notes[PieceNote::Segment], zero);
   Value leads = b.both(some, b.equal(b.both(notes[PieceNote::Flags], b.i32(1)), b.i32(1)));
-  Value number = b.warpScan(b.select(leads, b.i32(1), zero)); // from 1 on
-  Value segments = b.shuffle(number, b.i32(kWarp - 1));
+  Value last = b.add(notes[PieceNote::Segment], b.add(notes[PieceNote::Slices], -1));
+  Value handed = b.both(leads, b.less(b.cta(), line.ctaOf(last)));
+  Value own = b.both(leads, b.equal(handed, b.boolean(false)));
+  auto scan = [&](Value condition) { return b.warpScan(b.select(condition, b.i32(1), zero)); };
+  Value handedNumber = scan(handed), lastLane = b.i32(kWarp - 1);
+  Value allHanded = b.shuffle(handedNumber, lastLane), ownNumber = b.add(scan(own), allHanded);
+  Value number = b.select(handed, handedNumber, ownNumber); // from 1 on
+  Value segments = b.shuffle(ownNumber, lastLane);
   Value items = b.mul(segments, space.packedRows);
   b.whileLoop(
       {warp}, [&](ValueRange v) { return b.less(v[0], items); },
       [&](ValueRange v) {
-        Value fromLast = b.divide(v[0], space.packedRows);
-        Value row = b.sub(v[0], b.mul(fromLast, space.packedRows));
-        Value wanted = b.both(leads, b.equal(number, b.sub(segments, fromLast)));
+        Value segment = b.divide(v[0], space.packedRows);
+        Value row = b.sub(v[0], b.mul(segment, space.packedRows));
+        Value wanted = b.both(leads, b.equal(number, b.add(segment, 1)));
         Value leader = b.warpReduce(ReduceKind::Min, b.select(wanted, lane, b.i32(kWarp - 1)));
         Pieces pieces = findPieces(leader);
         // The same in all CTAs of the segment: rows that the request has not are never handed over.

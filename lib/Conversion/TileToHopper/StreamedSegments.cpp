@@ -104,33 +104,55 @@ Value SegmentLine::slicesOf(const Chunk &chunk) {
 
 /// Chunks whose loads are under way together while all are counted.
 static constexpr int64_t kChunksAtOnce = 4;
+/// Warps read heads where a request takes at most so many CTAs and each has so many slices of a
+/// head.
+static constexpr int64_t kMostCtas = 5, kManySlices = 32;
 
 SegmentLine::SegmentLine(SpaceKernel &kernel, const StreamedSpace &space, RequestReader &requests,
                          Value warp)
     : kernel(kernel), b(kernel.builder()), space(space), requests(requests),
-      oneChunk(requests.maxChunks() == 1), lane(b.lane()) {
-  Value zero = b.i32(0);
-  firstChunk = readChunk(zero);
-  Value slices = slicesOf(firstChunk);
+      oneChunk(requests.maxChunks() == 1), lane(b.lane()), warp(warp) {
+  firstChunk = readChunk(b.i32(0));
   chunks = b.ceilDivide(requests.batchSize(), kWarp);
-  if (!oneChunk)
-    slices = b.whileLoop(
-        {b.i32(1), slices}, [&](ValueRange v) { return b.less(v[0], chunks); },
-        [&](ValueRange v) {
-          Value counts = zero;
-          for (int64_t i = 0; i < kChunksAtOnce; ++i)
-            counts = b.add(counts, readChunk(b.add(v[0], i)).counts);
-          return Values{b.add(v[0], kChunksAtOnce),
-                        b.add(v[1], b.warpReduce(ReduceKind::Sum, counts))};
-        })[1];
-  total = b.mul(slices, space.kvHeads);
-  share(warp);
+  auto [slices, most] = countSlices();
+  headsInLine = b.i32(space.kvHeads);
+  unit = b.i32(space.warps);
+  if (space.kvHeads == space.warps && !space.pieceSlices) {
+    // Segments of few CTAs each, and many slices for each of them.
+    Value ctas = b.min(b.ctas(), b.i32(kMaxStreams));
+    headPerWarp = b.both(b.atLeast(b.divide(b.mul(slices, kMostCtas), ctas), most),
+                         b.atLeast(slices, b.mul(ctas, kManySlices)));
+    headsInLine = b.select(headPerWarp, b.i32(1), headsInLine);
+    unit = b.select(headPerWarp, b.i32(1), unit);
+  }
+  total = b.mul(slices, headsInLine);
+  share();
 }
 
-/// Equal parts, the first ones larger by one share of all warps where they do not come out even.
-void SegmentLine::share(Value warp) {
+std::pair<Value, Value> SegmentLine::countSlices() {
+  Value zero = b.i32(0), most = b.warpReduce(ReduceKind::Max, firstChunk.counts);
+  Value slices = slicesOf(firstChunk);
+  if (oneChunk)
+    return {slices, most};
+  Values all = b.whileLoop(
+      {b.i32(1), slices, most}, [&](ValueRange v) { return b.less(v[0], chunks); },
+      [&](ValueRange v) {
+        Value sum = zero, largest = zero;
+        for (int64_t i = 0; i < kChunksAtOnce; ++i) {
+          Value counts = readChunk(b.add(v[0], i)).counts;
+          sum = b.add(sum, counts);
+          largest = b.max(largest, counts);
+        }
+        return Values{b.add(v[0], kChunksAtOnce), b.add(v[1], b.warpReduce(ReduceKind::Sum, sum)),
+                      b.max(v[2], b.warpReduce(ReduceKind::Max, largest))};
+      });
+  return {all[1], all[2]};
+}
+
+/// Equal parts, the first ones larger by one unit where they do not come out even.
+void SegmentLine::share() {
   Value ctas = b.min(b.ctas(), b.i32(kMaxStreams)), cta = b.cta();
-  shares = b.ceilDivide(total, space.warps);
+  shares = b.divide(b.add(total, b.sub(unit, b.i32(1))), unit);
   perCta = b.divide(shares, ctas);
   rest = b.sub(shares, b.mul(perCta, ctas));
   begin = startOf(cta);
@@ -139,17 +161,21 @@ void SegmentLine::share(Value warp) {
   Value more = b.sub(slices, b.mul(perWarp, space.warps));
   warpBegin = b.add(b.add(begin, b.mul(perWarp, warp)), b.min(warp, more));
   warpEnd = b.add(b.add(warpBegin, perWarp), b.select(b.less(warp, more), b.i32(1), b.i32(0)));
+  if (headPerWarp) {
+    warpBegin = b.select(headPerWarp, begin, warpBegin);
+    warpEnd = b.select(headPerWarp, end, warpEnd);
+  }
 }
 
 Value SegmentLine::startOf(Value cta) {
-  return b.min(total, b.mul(b.add(b.mul(cta, perCta), b.min(cta, rest)), space.warps));
+  return b.min(total, b.mul(b.add(b.mul(cta, perCta), b.min(cta, rest)), unit));
 }
 
 Value SegmentLine::ctaOf(Value at) {
-  Value unit = b.divide(at, space.warps), larger = b.add(perCta, 1);
+  Value number = b.divide(at, unit), larger = b.add(perCta, 1);
   Value inLarger = b.mul(rest, larger);
-  Value behind = b.max(b.sub(unit, inLarger), b.i32(0));
-  return b.select(b.less(unit, inLarger), b.divide(unit, larger),
+  Value behind = b.max(b.sub(number, inLarger), b.i32(0));
+  return b.select(b.less(number, inLarger), b.divide(number, larger),
                   b.add(rest, b.divide(behind, b.max(perCta, b.i32(1)))));
 }
 
@@ -170,6 +196,8 @@ Segment SegmentLine::enter(const Chunk &chunk, Value lane, Value at, Value inReq
   Value places = b.max(b.shuffle(chunk.counts, lane), b.i32(1));
   segment.head = b.divide(inRequest, places);
   segment.begin = b.sub(inRequest, b.mul(segment.head, places));
+  if (headPerWarp)
+    segment.head = b.select(headPerWarp, warp, segment.head);
   segment.count = places;
   if (space.pieceSlices) {
     segment.count = SliceVisits(kernel, space, segment.request).count(segment.request);
@@ -193,12 +221,12 @@ Segment SegmentLine::first() {
         carried,
         [&](ValueRange v) {
           Chunk now = Chunk::of(v.drop_front());
-          Value end = b.add(v[0], b.mul(slicesOf(now), space.kvHeads));
+          Value end = b.add(v[0], b.mul(slicesOf(now), headsInLine));
           return b.both(b.atLeast(warpBegin, end), b.less(b.add(now.number, 1), chunks));
         },
         [&](ValueRange v) {
           Chunk now = Chunk::of(v.drop_front());
-          Values next{b.add(v[0], b.mul(slicesOf(now), space.kvHeads))};
+          Values next{b.add(v[0], b.mul(slicesOf(now), headsInLine))};
           next.append(readChunk(b.add(now.number, 1)).values());
           return next;
         });
@@ -206,11 +234,11 @@ Segment SegmentLine::first() {
     chunk = Chunk::of(ValueRange(found).drop_front());
   }
   Value inChunk = b.sub(warpBegin, base);
-  Value upTo = b.mul(b.warpScan(chunk.counts), space.kvHeads);
+  Value upTo = b.mul(b.warpScan(chunk.counts), headsInLine);
   // The requests that end at or before this slice are as many as the lane's number.
   Value ended = b.compare(arith::CmpIPredicate::sle, upTo, inChunk);
   Value from = b.warpReduce(ReduceKind::Sum, b.select(ended, b.i32(1), b.i32(0)));
-  Value before = b.sub(b.shuffle(upTo, from), b.mul(b.shuffle(chunk.counts, from), space.kvHeads));
+  Value before = b.sub(b.shuffle(upTo, from), b.mul(b.shuffle(chunk.counts, from), headsInLine));
   return enter(chunk, from, warpBegin, b.sub(inChunk, before));
 }
 
@@ -264,7 +292,9 @@ Segment SegmentLine::next(const Segment &segment) {
     return enter(now, found, at, zero).values();
   };
   Values current = segment.values();
-  return Segment::of(b.ifThenElse(b.less(head, b.i32(space.kvHeads)),
-                                  llvm::to_vector(ValueRange(current).getTypes()), sameRequest,
-                                  nextRequest));
+  Value same = b.less(head, b.i32(space.kvHeads));
+  if (headPerWarp)
+    same = b.both(same, b.equal(headPerWarp, b.boolean(false)));
+  return Segment::of(b.ifThenElse(same, llvm::to_vector(ValueRange(current).getTypes()),
+                                  sameRequest, nextRequest));
 }

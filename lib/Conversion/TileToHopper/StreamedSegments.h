@@ -7,8 +7,10 @@
 //
 // A *segment* is what one KV head of one request visits, in slices. All slices of the batch, one
 // segment after another, are one line, of which each CTA takes an equal part and each of its warps
-// an equal part of that. The line is computed from lengths in device memory, by every warp for
-// itself: nothing of the launch depends on them.
+// an equal part of that. Or, where there is much to do and no request has most of it, a CTA takes
+// its part of the slices of one head, and each of its warps reads those of another head: what lies
+// side by side in memory is then read at the same time. The line is computed from lengths in device
+// memory, by every warp for itself: nothing of the launch depends on them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,6 +66,8 @@ public:
   /// The piece behind `segment`; meant only where isLast() does not hold.
   Segment next(const Segment &segment);
   mlir::Value isLast(const Segment &segment) { return b.atLeast(after(segment), warpEnd); }
+  /// Whether every warp of a CTA reads another head; null: never.
+  mlir::Value readsHeads() const { return headPerWarp; }
   /// The CTA that reads slice `at` of the line.
   mlir::Value ctaOf(mlir::Value at);
   mlir::Value ctaBegin() const { return begin; }
@@ -80,7 +84,9 @@ private:
   Chunk readChunk(mlir::Value number);
   mlir::Value slicesOf(const Chunk &chunk);
   mlir::Value startOf(mlir::Value cta);
-  void share(mlir::Value warp);
+  /// Of one head: all slices, and the most that a request has.
+  std::pair<mlir::Value, mlir::Value> countSlices();
+  void share();
   Chunk advance(const Chunk &chunk, mlir::Value lane, mlir::Value &found);
   Segment enter(const Chunk &chunk, mlir::Value lane, mlir::Value at, mlir::Value inRequest);
   mlir::Value after(const Segment &segment) {
@@ -95,10 +101,13 @@ private:
   const StreamedSpace &space;
   RequestReader &requests;
   bool oneChunk;
-  mlir::Value lane, chunks;
+  mlir::Value lane, chunks, warp;
   Chunk firstChunk;
+  mlir::Value headPerWarp;          ///< i1; null: never
   mlir::Value total;                ///< slices of the line
-  mlir::Value shares, perCta, rest; ///< in units of one slice a warp
+  mlir::Value headsInLine;          ///< all KV heads, or one
+  mlir::Value unit;                 ///< slices of which a CTA's part is a multiple
+  mlir::Value shares, perCta, rest; ///< in units
   mlir::Value begin, warpBegin, warpEnd;
 };
 

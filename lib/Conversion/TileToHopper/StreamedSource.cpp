@@ -39,8 +39,8 @@ StreamedSource::StreamedSource(SpaceKernel &kernel, const StreamedSpace &space, 
 
 StreamedSource::Side StreamedSource::side(Value ring, Value buffer, int64_t dim) {
   if (space.dense)
-    return {ring, buffer, kernel.rowMap(buffer, space.kvTile), dim};
-  return {ring, buffer, kernel.pageRowMap(buffer, space.kvTile), dim};
+    return {ring, buffer, kernel.rowMap(buffer, space.kvTile, /*readOnce=*/true), dim};
+  return {ring, buffer, kernel.pageRowMap(buffer, space.kvTile, /*readOnce=*/true), dim};
 }
 
 //===----------------------------------------------------------------------===//

@@ -109,6 +109,8 @@ Json parameterToJson(const ParameterPlan &parameter) {
     json["of"] = kStepNames[static_cast<size_t>(parameter.of)];
   if (keys & kMap) {
     putNumber(json, "workspace", parameter.workspace);
+    if (parameter.readOnce)
+      json["read_once"] = true;
     json["box"] = parameter.box;
     Json dims = Json::array();
     for (const MapDimension &dimension : parameter.dims)
@@ -143,6 +145,7 @@ ParameterPlan parameterFromJson(JsonReader &reader, const Json &json) {
         static_cast<ParameterPlan::Step>(reader.oneOf("of", reader.string(json, "of"), kStepNames));
   if (keys & kMap) {
     parameter.workspace = takeNumber(reader, json, "workspace");
+    parameter.readOnce = reader.optionalFlag(json, "read_once");
     for (const Json &extent : reader.array(json, "box"))
       parameter.box.push_back(reader.asInteger(extent, "box"));
     for (const Json &dimension : reader.array(json, "dims"))

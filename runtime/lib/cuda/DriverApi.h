@@ -63,7 +63,7 @@ inline constexpr int kMultiprocessors = 16, kCapabilityMajor = 75, kCapabilityMi
 inline constexpr unsigned kMappedHostMemory = 2;
 inline constexpr int kUnsupportedPtxVersion = 222;
 inline constexpr int kTypeF16 = 6, kTypeBF16 = 9;
-inline constexpr int kNoInterleave = 0, kSwizzle128 = 3, kPromote256 = 3, kZeros = 0;
+inline constexpr int kNoInterleave = 0, kSwizzle128 = 3, kPromoteNone = 0, kPromote256 = 3, kZeros = 0;
 
 } // namespace pagefold::runtime
 

@@ -87,6 +87,7 @@ KernelParameters::Map KernelParameters::makeMap(const ParameterPlan &parameter,
   map.rank = function_.args[map.arg].shape.size();
   map.workspace = parameter.workspace;
   map.recipe.element = parameter.element;
+  map.recipe.readOnce = parameter.readOnce;
   size_t extents = map.addressWord + kExtentWords, strides = extents + map.rank;
   for (size_t i = 0; i < parameter.dims.size(); ++i) {
     const MapDimension &dimension = parameter.dims[i];

@@ -77,7 +77,7 @@ Result<TensorMap> pagefold::runtime::encodeTensorMap(const CudaDriver &driver,
   if (int code = driver.api().cuTensorMapEncodeTiled(
           &map, type, static_cast<uint32_t>(rank), const_cast<void *>(view.address),
           view.extents.data(), view.strides.data(), recipe.box.data(), ones.data(), kNoInterleave,
-          kSwizzle128, kPromote256, kZeros))
+          kSwizzle128, recipe.readOnce ? kPromoteNone : kPromote256, kZeros))
     return tl::unexpected(driver.error("cannot encode a tensor map", code));
   return map;
 }

@@ -115,6 +115,7 @@ struct ParameterPlan {
   DType element = DType::BF16;
   /// Map: the tensor lies so many bytes into the workspace; `arg` only gives extents.
   std::optional<int64_t> workspace;
+  bool readOnce = false;          ///< Map: the L2 fetches nothing beside what is asked for
   std::vector<int64_t> box;       ///< elements of each dimension, innermost first
   std::vector<MapDimension> dims; ///< as many as `box`
   int64_t panels = 0;             ///< of 64 elements, of a slot's head

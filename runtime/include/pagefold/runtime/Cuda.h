@@ -127,6 +127,8 @@ Status synchronize(const CudaDriver &driver, CudaStream stream);
 struct TensorMapRecipe {
   DType element = DType::BF16; ///< BF16 or F16
   std::vector<uint32_t> box;   ///< elements of each dimension, innermost first
+  /// What is read is read once: the L2 fetches nothing beside it. Otherwise lines of 256 bytes.
+  bool readOnce = false;
 };
 
 /// What a call says about the tensor.
