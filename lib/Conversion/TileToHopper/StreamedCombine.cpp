@@ -13,6 +13,9 @@ using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::hopper;
 
+/// The named barrier of all warps.
+static constexpr int64_t kAllWarps = 1;
+
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Elements of a lane's vector, and a vector of all lanes.
 static constexpr int64_t kVector = 4, kSpan = kVector * kWarp;
@@ -48,22 +51,38 @@ public:
   void emit();
 
 private:
-  /// The pieces of one segment in this CTA.
+  /// What is known of a segment whose pieces are merged.
   struct Pieces {
-    Value members; ///< areas, a bit each
-    Value segment, slices, begun, ended;
-    Request request;
+    Value firstCta, lastCta; ///< of those that read it
     Value kvHead;
+    Request request;
+    /// Of all words of a note.
+    static Pieces of(ValueRange note) {
+      return {note[PieceNote::FirstCta], note[PieceNote::LastCta], note[PieceNote::KVHead],
+              Request{note[PieceNote::Request], note[PieceNote::FirstToken], note[PieceNote::QLen],
+                      note[PieceNote::KVLen], Value()}};
+    }
+    Value exists(HopperBuilder &b, const PackedRows &row) const {
+      return b.less(row.query, request.qLen);
+    }
   };
 
-  Pieces findPieces(Value leader);
+  Values loadNote(Value area);
+  RowState noKeys();
   RowState loadRow(Value area, Value row);
   RowState merge(const SmallVectorImpl<RowState> &states);
-  RowState mergeAreas(const Pieces &pieces, Value row);
+  RowState mergeAreas(Value members, Value row);
   void handOver(const RowState &state, const Pieces &pieces, Value row);
-  RowState collect(const RowState &own, const Pieces &pieces, Value row, Value firstCta);
+  SmallVector<RowState> collect(const Pieces &pieces, Value row, Value cta, int64_t count,
+                                int64_t stride, Value wanted);
+  RowState collectCtas(const RowState &own, const Pieces &pieces, Value row);
   void finish(const RowState &state, const Pieces &pieces, const PackedRows &row);
-  void combineRow(const Pieces &pieces, Value row);
+  // The pieces of all warps.
+  void combineRow(const Pieces &pieces, Value members, Value row);
+  void combineAll();
+  // Where warps read heads: a warp's own pieces, the only ones of their segments in this CTA.
+  void combineOwnRows(const Pieces &pieces, Value area, Value firstRow, int64_t count);
+  void combineOwn();
   /// A CTA hands over one segment, or one of each head.
   int64_t slots() const { return line.readsHeads() ? space.kvHeads : 1; }
   int64_t ctaFloats() const { return slots() * space.packedRows * kWarp * packet; }
@@ -97,27 +116,23 @@ private:
 // In shared memory
 //===----------------------------------------------------------------------===//
 
-CombineEmitter::Pieces CombineEmitter::findPieces(Value leader) {
-  auto of = [&](PieceNote::Word word) { return b.shuffle(notes[word], leader); };
-  Pieces pieces;
-  pieces.segment = of(PieceNote::Segment);
-  pieces.slices = of(PieceNote::Slices);
-  pieces.kvHead = of(PieceNote::KVHead);
-  Value member = b.both(b.equal(notes[PieceNote::Segment], pieces.segment),
-                        b.equal(notes[PieceNote::KVHead], pieces.kvHead));
-  Value zero = b.i32(0);
-  auto any = [&](int64_t flag) {
-    Value has =
-        b.compare(arith::CmpIPredicate::ne, b.both(notes[PieceNote::Flags], b.i32(flag)), zero);
-    Value bits = BallotOp::create(b, b.getI32Type(), b.both(member, has));
-    return b.compare(arith::CmpIPredicate::ne, bits, zero);
-  };
-  pieces.members = BallotOp::create(b, b.getI32Type(), member);
-  pieces.begun = any(2);
-  pieces.ended = any(4);
-  pieces.request = {of(PieceNote::Request), of(PieceNote::FirstToken), of(PieceNote::QLen),
-                    of(PieceNote::KVLen), Value()};
-  return pieces;
+Values CombineEmitter::loadNote(Value area) {
+  Value start = b.add(b.mul(area, PieceNote::Words), areas.firstNote);
+  Values note;
+  for (int64_t first = 0; first < PieceNote::Words; first += kVector) {
+    auto type = VectorType::get({kVector}, b.getI32Type());
+    Value four = LoadWordsOp::create(b, type, areas.words, b.add(start, first));
+    for (int64_t i = 0; i < kVector; ++i)
+      note.push_back(b.element(four, i));
+  }
+  return note;
+}
+
+RowState CombineEmitter::noKeys() {
+  Value zero = b.f32(0);
+  RowState none{b.f32(-kInfinity), zero, {}};
+  none.output.assign(space.laneVectors(), b.vectorOf({zero, zero, zero, zero}));
+  return none;
 }
 
 RowState CombineEmitter::loadRow(Value area, Value row) {
@@ -160,11 +175,11 @@ RowState CombineEmitter::merge(const SmallVectorImpl<RowState> &states) {
   return merged;
 }
 
-RowState CombineEmitter::mergeAreas(const Pieces &pieces, Value row) {
+RowState CombineEmitter::mergeAreas(Value members, Value row) {
   SmallVector<RowState> states;
   for (int64_t area = 0; area < areas.count; ++area) {
     RowState state = loadRow(b.i32(area), row);
-    Value bit = b.both(pieces.members, b.i32(int64_t(1) << area));
+    Value bit = b.both(members, b.i32(int64_t(1) << area));
     Value member = b.compare(arith::CmpIPredicate::ne, bit, b.i32(0));
     state.max = b.select(member, state.max, b.f32(-kInfinity));
     state.sum = b.select(member, state.sum, b.f32(0));
@@ -186,31 +201,37 @@ void CombineEmitter::handOver(const RowState &state, const Pieces &pieces, Value
   HandOverOp::create(b, vectors, packets, packetOf(b.cta(), pieces, row));
 }
 
-/// Merges what the CTAs from `firstCta` to the one before this have handed over, and then the own.
-RowState CombineEmitter::collect(const RowState &own, const Pieces &pieces, Value row,
-                                 Value firstCta) {
-  int64_t vectors = space.laneVectors() + 1, atOnce = kMaxCollected / vectors;
-  int64_t stride = ctaFloats();
-  SmallVector<Type> types(atOnce * vectors, VectorType::get({kVector}, b.getF32Type()));
-  Value cta = b.cta(), zero = b.f32(0);
-  RowState none{b.f32(-kInfinity), zero, {}};
-  none.output.assign(space.laneVectors(), b.vectorOf({zero, zero, zero, zero}));
-  Values carried{firstCta};
-  carried.append(none.values());
+/// `count` packets from that of `cta` and `row` on, `stride` floats from each other; those from
+/// `wanted` on are not waited for, and are states without a key.
+SmallVector<RowState> CombineEmitter::collect(const Pieces &pieces, Value row, Value cta,
+                                              int64_t count, int64_t stride, Value wanted) {
+  int64_t vectors = space.laneVectors() + 1;
+  SmallVector<Type> types(count * vectors, VectorType::get({kVector}, b.getF32Type()));
+  auto collected =
+      CollectOp::create(b, types, b.getI64IntegerAttr(count), packets, packetOf(cta, pieces, row),
+                        b.getI64IntegerAttr(stride), wanted);
+  SmallVector<RowState> states;
+  for (int64_t i = 0; i < count; ++i) {
+    Values packet(collected.getValues().slice(i * vectors, vectors));
+    Value counts = b.less(b.i32(i), wanted), pair = packet.pop_back_val();
+    states.push_back(
+        {b.select(counts, b.element(pair, 0), b.f32(-kInfinity)), b.element(pair, 1), packet});
+  }
+  return states;
+}
+
+/// Merges what the CTAs before this have handed over, and then the own.
+RowState CombineEmitter::collectCtas(const RowState &own, const Pieces &pieces, Value row) {
+  int64_t atOnce = kMaxCollected / (space.laneVectors() + 1);
+  Value cta = b.cta();
+  Values carried{pieces.firstCta};
+  carried.append(noKeys().values());
   Values last = b.whileLoop(
       carried, [&](ValueRange v) { return b.less(v[0], cta); },
       [&](ValueRange v) {
-        Value count = b.sub(cta, v[0]);
-        auto collected =
-            CollectOp::create(b, types, b.getI64IntegerAttr(atOnce), packets,
-                              packetOf(v[0], pieces, row), b.getI64IntegerAttr(stride), count);
         SmallVector<RowState> states{RowState::of(v.drop_front())};
-        for (int64_t i = 0; i < atOnce; ++i) {
-          Values packet(collected.getValues().slice(i * vectors, vectors));
-          Value counts = b.less(b.i32(i), count), pair = packet.pop_back_val();
-          states.push_back({b.select(counts, b.element(pair, 0), b.f32(-kInfinity)),
-                            b.element(pair, 1), packet});
-        }
+        llvm::append_range(states,
+                           collect(pieces, row, v[0], atOnce, ctaFloats(), b.sub(cta, v[0])));
         Values next{b.add(v[0], atOnce)};
         next.append(merge(states).values());
         return next;
@@ -243,63 +264,148 @@ void CombineEmitter::finish(const RowState &state, const Pieces &pieces, const P
     results.storeLse(finished.lse, row, b.equal(lane, b.i32(0)));
 }
 
-void CombineEmitter::combineRow(const Pieces &pieces, Value row) {
-  Value firstCta = line.ctaOf(pieces.segment);
-  Value lastCta = line.ctaOf(b.add(pieces.segment, b.add(pieces.slices, -1))), cta = b.cta();
-  RowState own = mergeAreas(pieces, row);
+//===----------------------------------------------------------------------===//
+// Segments of several warps
+//===----------------------------------------------------------------------===//
+
+void CombineEmitter::combineRow(const Pieces &pieces, Value members, Value row) {
+  RowState own = mergeAreas(members, row);
   auto hand = [&] { return handOver(own, pieces, row), Values(); };
   auto finishHere = [&] {
     Values values = own.values();
     SmallVector<Type> types(ValueRange(values).getTypes());
     Values all = b.ifThenElse(
-        b.less(firstCta, cta), types, [&] { return collect(own, pieces, row, firstCta).values(); },
-        [&] { return values; });
+        b.less(pieces.firstCta, b.cta()), types,
+        [&] { return collectCtas(own, pieces, row).values(); }, [&] { return values; });
     finish(RowState::of(all), pieces, PackedRows(b, space, row));
     return Values();
   };
-  b.ifThenElse(b.less(cta, lastCta), {}, hand, finishHere);
+  b.ifThenElse(b.less(b.cta(), pieces.lastCta), {}, hand, finishHere);
 }
 
-//===----------------------------------------------------------------------===//
-// All segments
-//===----------------------------------------------------------------------===//
-
-/// Segments that are handed over first: other CTAs wait for them.
-void CombineEmitter::emit() {
-  Value zero = b.i32(0), isArea = b.less(lane, b.i32(areas.count));
-  Value area = b.select(isArea, lane, zero);
-  Value start = b.add(b.mul(area, PieceNote::Words), areas.firstNote);
-  for (int64_t first = 0; first < PieceNote::Words; first += 4) {
-    Value four = LoadWordsOp::create(b, VectorType::get({4}, b.getI32Type()), areas.words,
-                                     b.add(start, first));
-    for (int64_t i = 0; i < 4; ++i)
-      notes.push_back(b.element(four, i));
-  }
+/// A warp takes rows of all segments in turn; those of segments that are handed over first, since
+/// other CTAs wait for them.
+void CombineEmitter::combineAll() {
+  Value zero = b.i32(0), one = b.i32(1), isArea = b.less(lane, b.i32(areas.count));
+  Values notes = loadNote(b.select(isArea, lane, zero)); // lane l has that of area l
   notes[PieceNote::Segment] = b.select(isArea, notes[PieceNote::Segment], b.i32(-1));
   Value some = b.atLeast(notes[PieceNote::Segment], zero);
-  Value leads = b.both(some, b.equal(b.both(notes[PieceNote::Flags], b.i32(1)), b.i32(1)));
-  Value last = b.add(notes[PieceNote::Segment], b.add(notes[PieceNote::Slices], -1));
-  Value handed = b.both(leads, b.less(b.cta(), line.ctaOf(last)));
-  Value own = b.both(leads, b.equal(handed, b.boolean(false)));
-  auto scan = [&](Value condition) { return b.warpScan(b.select(condition, b.i32(1), zero)); };
+  Value leads = b.both(some, b.equal(notes[PieceNote::Leads], one));
+  Value handed = b.both(leads, b.less(b.cta(), notes[PieceNote::LastCta]));
+  Value kept = b.both(leads, b.equal(handed, b.boolean(false)));
+  auto scan = [&](Value condition) { return b.warpScan(b.select(condition, one, zero)); };
   Value handedNumber = scan(handed), lastLane = b.i32(kWarp - 1);
-  Value allHanded = b.shuffle(handedNumber, lastLane), ownNumber = b.add(scan(own), allHanded);
-  Value number = b.select(handed, handedNumber, ownNumber); // from 1 on
-  Value segments = b.shuffle(ownNumber, lastLane);
-  Value items = b.mul(segments, space.packedRows);
+  Value keptNumber = b.add(scan(kept), b.shuffle(handedNumber, lastLane));
+  Value number = b.select(handed, handedNumber, keptNumber); // from 1 on
+  Value items = b.mul(b.shuffle(keptNumber, lastLane), space.packedRows);
   b.whileLoop(
       {warp}, [&](ValueRange v) { return b.less(v[0], items); },
       [&](ValueRange v) {
         Value segment = b.divide(v[0], space.packedRows);
         Value row = b.sub(v[0], b.mul(segment, space.packedRows));
         Value wanted = b.both(leads, b.equal(number, b.add(segment, 1)));
-        Value leader = b.warpReduce(ReduceKind::Min, b.select(wanted, lane, b.i32(kWarp - 1)));
-        Pieces pieces = findPieces(leader);
+        Value leader = b.warpReduce(ReduceKind::Min, b.select(wanted, lane, lastLane));
+        Values note;
+        for (Value word : notes)
+          note.push_back(b.shuffle(word, leader));
+        auto same = [&](PieceNote::Word word) { return b.equal(notes[word], note[word]); };
+        Value members = BallotOp::create(b, b.getI32Type(),
+                                         b.both(same(PieceNote::Segment), same(PieceNote::KVHead)));
+        Pieces pieces = Pieces::of(note);
         // The same in all CTAs of the segment: rows that the request has not are never handed over.
-        PackedRows packed(b, space, row);
-        b.ifThen(b.less(packed.query, pieces.request.qLen), [&] { combineRow(pieces, row); });
+        b.ifThen(pieces.exists(b, PackedRows(b, space, row)),
+                 [&] { combineRow(pieces, members, row); });
         return Values{b.add(v[0], space.warps)};
       });
+}
+
+//===----------------------------------------------------------------------===//
+// Segments of one warp
+//===----------------------------------------------------------------------===//
+
+/// Several rows together: each would wait for memory by itself.
+void CombineEmitter::combineOwnRows(const Pieces &pieces, Value area, Value firstRow,
+                                    int64_t count) {
+  SmallVector<RowState> own;
+  SmallVector<Value> rows;
+  for (int64_t i = 0; i < count; ++i) {
+    rows.push_back(b.min(b.add(firstRow, i), b.i32(space.packedRows - 1)));
+    own.push_back(loadRow(area, rows.back()));
+  }
+  auto forExisting = [&](llvm::function_ref<void(int64_t, const PackedRows &)> body) {
+    for (int64_t i = 0; i < count; ++i) {
+      PackedRows row(b, space, b.add(firstRow, i));
+      b.ifThen(pieces.exists(b, row), [&] { body(i, row); });
+    }
+  };
+  auto hand = [&] {
+    forExisting([&](int64_t i, const PackedRows &) { handOver(own[i], pieces, rows[i]); });
+    return Values();
+  };
+  auto finishHere = [&] {
+    Value cta = b.cta(), existing = b.sub(b.mul(pieces.request.qLen, space.group), firstRow);
+    Values carried{pieces.firstCta};
+    for (int64_t i = 0; i < count; ++i)
+      carried.append(noKeys().values());
+    size_t width = noKeys().values().size();
+    auto stateOf = [&](ValueRange v, int64_t i) {
+      return RowState::of(v.slice(1 + i * width, width));
+    };
+    Values last = b.whileLoop(
+        carried, [&](ValueRange v) { return b.less(v[0], cta); },
+        [&](ValueRange v) {
+          SmallVector<RowState> found =
+              collect(pieces, firstRow, v[0], count, kWarp * packet, existing);
+          Values next{b.add(v[0], 1)};
+          for (int64_t i = 0; i < count; ++i) {
+            SmallVector<RowState> both{stateOf(v, i), found[i]};
+            next.append(merge(both).values());
+          }
+          return next;
+        });
+    forExisting([&](int64_t i, const PackedRows &row) {
+      SmallVector<RowState> both{stateOf(last, i), own[i]};
+      finish(merge(both), pieces, row);
+    });
+    return Values();
+  };
+  b.ifThenElse(b.less(b.cta(), pieces.lastCta), {}, hand, finishHere);
+}
+
+/// The last piece first: if one is handed over, it is that.
+void CombineEmitter::combineOwn() {
+  constexpr int64_t kRowsAtOnce = 4;
+  int64_t atOnce = std::min(space.packedRows, kRowsAtOnce);
+  SyncWarpOp::create(b); // what other lanes have left
+  b.whileLoop(
+      {b.i32(1)}, [&](ValueRange v) { return b.atLeast(v[0], b.i32(0)); },
+      [&](ValueRange v) {
+        Value area = b.add(b.mul(warp, 2), v[0]);
+        Values note = loadNote(area);
+        b.ifThen(b.atLeast(note[PieceNote::Segment], b.i32(0)), [&] {
+          Pieces pieces = Pieces::of(note);
+          b.whileLoop(
+              {b.i32(0)}, [&](ValueRange row) { return b.less(row[0], b.i32(space.packedRows)); },
+              [&](ValueRange row) {
+                combineOwnRows(pieces, area, row[0], atOnce);
+                return Values{b.add(row[0], atOnce)};
+              });
+        });
+        return Values{b.add(v[0], -1)};
+      });
+}
+
+void CombineEmitter::emit() {
+  auto all = [&] {
+    BarrierSyncOp::create(b, b.i32(kAllWarps), space.warps * kWarp);
+    combineAll();
+    return Values();
+  };
+  if (!line.readsHeads()) {
+    all();
+    return;
+  }
+  b.ifThenElse(line.readsHeads(), {}, [&] { return combineOwn(), Values(); }, all);
 }
 
 void pagefold::hopper::emitStreamedCombine(SpaceKernel &kernel, const StreamedSpace &space,

@@ -20,7 +20,7 @@
 
 namespace pagefold::hopper {
 
-/// Merges what the warps of the CTA have left in the areas, once all have.
+/// Merges what the warps of the CTA have left in the areas, once they have.
 void emitStreamedCombine(SpaceKernel &kernel, const StreamedSpace &space, SegmentLine &line,
                          const StateAreas &areas, mlir::Value warp);
 /// Before a warp leaves anything: its areas are empty.

@@ -72,7 +72,7 @@ static Value zeroBlock(HopperBuilder &b) {
 //===----------------------------------------------------------------------===//
 
 StreamedPiece::StreamedPiece(SpaceKernel &kernel, const StreamedSpace &space,
-                             const StreamedLanes &lanes, const Segment &segment)
+                             const StreamedLanes &lanes, SegmentLine &line, const Segment &segment)
     : kernel(kernel), b(kernel.builder()), space(space), lanes(lanes), segment(segment),
       visits(kernel, space, segment.request), results(kernel, space, segment.request, segment.head),
       exponent(kernel.hiddenConstant(space.naturalScale() * M_LOG2E)) {
@@ -80,6 +80,11 @@ StreamedPiece::StreamedPiece(SpaceKernel &kernel, const StreamedSpace &space,
     masks.emplace_back(kernel, space, segment.request, columns.query);
   for (const PackedRows &row : lanes.rows)
     queries.push_back(loadQueries(row));
+  // Now, while the first keys are on their way.
+  Value start = line.startOf(segment);
+  firstCta = line.ctaOf(start);
+  lastCta = line.ctaOf(b.add(start, b.add(segment.count, -1)));
+  leads = b.either(b.equal(segment.begin, b.i32(0)), b.equal(segment.at, line.ctaBegin()));
 }
 
 /// The lane's row, as right blocks: elements 2 (l mod 4) and the next one of each eight columns.
@@ -276,18 +281,14 @@ void StreamedPiece::leaveBlock(const StreamedState &state, size_t block, Value w
   }
 }
 
-void StreamedPiece::leaveNote(const StateAreas &areas, Value area, Value ctaBegin) {
-  Value zero = b.i32(0), starts = b.equal(segment.begin, zero);
-  auto bit = [&](Value condition, int64_t value) {
-    return b.select(condition, b.i32(value), zero);
-  };
-  Value flags = b.either(bit(b.either(starts, b.equal(segment.at, ctaBegin)), 1), bit(starts, 2));
-  flags = b.either(flags, bit(b.equal(segment.end, segment.count), 4));
+void StreamedPiece::leaveNote(const StateAreas &areas, Value area) {
   const Request &request = segment.request;
-  Values note(PieceNote::Words);
+  Value zero = b.i32(0);
+  Values note(PieceNote::Words, zero);
   note[PieceNote::Segment] = b.sub(segment.at, segment.begin);
-  note[PieceNote::Slices] = segment.count;
-  note[PieceNote::Flags] = flags;
+  note[PieceNote::Leads] = b.select(leads, b.i32(1), zero);
+  note[PieceNote::FirstCta] = firstCta;
+  note[PieceNote::LastCta] = lastCta;
   note[PieceNote::KVHead] = segment.head;
   note[PieceNote::Request] = request.number;
   note[PieceNote::FirstToken] = request.firstToken;
@@ -301,10 +302,9 @@ void StreamedPiece::leaveNote(const StateAreas &areas, Value area, Value ctaBegi
   });
 }
 
-void StreamedPiece::leave(const StreamedState &state, const StateAreas &areas, Value area,
-                          Value ctaBegin) {
+void StreamedPiece::leave(const StreamedState &state, const StateAreas &areas, Value area) {
   Value start = b.mul(area, space.areaWords());
   for (size_t block = 0; block < state.output.size(); ++block)
     leaveBlock(state, block, areas.words, start);
-  leaveNote(areas, area, ctaBegin);
+  leaveNote(areas, area);
 }

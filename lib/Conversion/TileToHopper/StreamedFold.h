@@ -48,7 +48,7 @@ struct StreamedLanes {
 class StreamedPiece {
 public:
   StreamedPiece(SpaceKernel &kernel, const StreamedSpace &space, const StreamedLanes &lanes,
-                const Segment &segment);
+                SegmentLine &line, const Segment &segment);
 
   StreamedState init();
   /// Folds visit `visit`, whose slice is in the stages of `turn`.
@@ -57,8 +57,7 @@ public:
   /// Of a whole segment: results to the caller's buffers.
   void store(const StreamedState &state);
   /// Of a piece: the state to area `area`.
-  void leave(const StreamedState &state, const StateAreas &areas, mlir::Value area,
-             mlir::Value ctaBegin);
+  void leave(const StreamedState &state, const StateAreas &areas, mlir::Value area);
   /// Of a fixed piece: the state to its place in `packets`; or, of a segment's last one, the
   /// results, merged with all pieces before it in their order.
   void finishFixed(const StreamedState &state, mlir::Value packets);
@@ -78,7 +77,7 @@ private:
   mlir::Value packetOf(mlir::Value piece);
   StreamedState collect(mlir::Value packets, mlir::Value piece);
   StreamedState merge(const StreamedState &first, const StreamedState &second);
-  void leaveNote(const StateAreas &areas, mlir::Value area, mlir::Value ctaBegin);
+  void leaveNote(const StateAreas &areas, mlir::Value area);
 
   SpaceKernel &kernel;
   HopperBuilder &b;
@@ -89,6 +88,8 @@ private:
   StreamedResults results;
   llvm::SmallVector<ScoreMask, 2> masks; ///< of each block's columns
   llvm::SmallVector<Values> queries;     ///< of each block: right blocks along the head dimension
+  mlir::Value firstCta, lastCta;         ///< of those that read the segment
+  mlir::Value leads; ///< whether the piece is the first of its segment in this CTA
   mlir::Value exponent;
 };
 

@@ -7,6 +7,7 @@
 
 #include "StreamedSegments.h"
 #include "pagefold/Target/Hopper/Chip.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace pagefold;
@@ -116,14 +117,15 @@ SegmentLine::SegmentLine(SpaceKernel &kernel, const StreamedSpace &space, Reques
   chunks = b.ceilDivide(requests.batchSize(), kWarp);
   auto [slices, most] = countSlices();
   headsInLine = b.i32(space.kvHeads);
-  unit = b.i32(space.warps);
+  assert(llvm::isPowerOf2_64(space.warps));
+  unitBits = b.i32(llvm::Log2_64(space.warps));
   if (space.kvHeads == space.warps && !space.pieceSlices) {
     // Segments of few CTAs each, and many slices for each of them.
     Value ctas = b.min(b.ctas(), b.i32(kMaxStreams));
     headPerWarp = b.both(b.atLeast(b.divide(b.mul(slices, kMostCtas), ctas), most),
                          b.atLeast(slices, b.mul(ctas, kManySlices)));
     headsInLine = b.select(headPerWarp, b.i32(1), headsInLine);
-    unit = b.select(headPerWarp, b.i32(1), unit);
+    unitBits = b.select(headPerWarp, b.i32(0), unitBits);
   }
   total = b.mul(slices, headsInLine);
   share();
@@ -152,7 +154,8 @@ std::pair<Value, Value> SegmentLine::countSlices() {
 /// Equal parts, the first ones larger by one unit where they do not come out even.
 void SegmentLine::share() {
   Value ctas = b.min(b.ctas(), b.i32(kMaxStreams)), cta = b.cta();
-  shares = b.divide(b.add(total, b.sub(unit, b.i32(1))), unit);
+  Value unit = arith::ShLIOp::create(b, b.i32(1), unitBits);
+  shares = arith::ShRUIOp::create(b, b.add(total, b.sub(unit, b.i32(1))), unitBits);
   perCta = b.divide(shares, ctas);
   rest = b.sub(shares, b.mul(perCta, ctas));
   begin = startOf(cta);
@@ -168,11 +171,12 @@ void SegmentLine::share() {
 }
 
 Value SegmentLine::startOf(Value cta) {
-  return b.min(total, b.mul(b.add(b.mul(cta, perCta), b.min(cta, rest)), unit));
+  Value units = b.add(b.mul(cta, perCta), b.min(cta, rest));
+  return b.min(total, arith::ShLIOp::create(b, units, unitBits));
 }
 
 Value SegmentLine::ctaOf(Value at) {
-  Value number = b.divide(at, unit), larger = b.add(perCta, 1);
+  Value number = arith::ShRUIOp::create(b, at, unitBits), larger = b.add(perCta, 1);
   Value inLarger = b.mul(rest, larger);
   Value behind = b.max(b.sub(number, inLarger), b.i32(0));
   return b.select(b.less(number, inLarger), b.divide(number, larger),

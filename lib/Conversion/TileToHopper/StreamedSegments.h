@@ -68,6 +68,8 @@ public:
   mlir::Value isLast(const Segment &segment) { return b.atLeast(after(segment), warpEnd); }
   /// Whether every warp of a CTA reads another head; null: never.
   mlir::Value readsHeads() const { return headPerWarp; }
+  /// Where the segment starts in the line; not alone there where warps read heads.
+  mlir::Value startOf(const Segment &segment) { return b.sub(segment.at, segment.begin); }
   /// The CTA that reads slice `at` of the line.
   mlir::Value ctaOf(mlir::Value at);
   mlir::Value ctaBegin() const { return begin; }
@@ -106,7 +108,7 @@ private:
   mlir::Value headPerWarp;          ///< i1; null: never
   mlir::Value total;                ///< slices of the line
   mlir::Value headsInLine;          ///< all KV heads, or one
-  mlir::Value unit;                 ///< slices of which a CTA's part is a multiple
+  mlir::Value unitBits;             ///< a CTA's part is a multiple of 2^unitBits slices
   mlir::Value shares, perCta, rest; ///< in units
   mlir::Value begin, warpBegin, warpEnd;
 };

@@ -57,15 +57,16 @@ struct StreamedRings {
 /// What a piece of a segment that a warp leaves in shared memory is.
 struct PieceNote {
   enum Word : int64_t {
-    Segment, ///< the slice in the order of all at which the segment starts; -1: no piece
-    Slices,  ///< of the segment
-    Flags,   ///< 1: the segment's first piece in this CTA, 2: its first slice, 4: its last slice
+    Segment,  ///< where it starts in the line; -1: no piece
+    Leads,    ///< 1: the segment's first piece in this CTA
+    FirstCta, ///< of those that read the segment
+    LastCta,
     KVHead,
     Request,
     FirstToken,
     QLen,
     KVLen,
-    Words
+    Words = 12
   };
   static_assert(Words == kPieceWords);
 };

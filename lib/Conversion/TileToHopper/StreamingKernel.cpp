@@ -15,9 +15,6 @@ using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::hopper;
 
-/// The named barrier of all warps.
-static constexpr int64_t kAllWarps = 1;
-
 namespace {
 
 class WarpEmitter {
@@ -48,7 +45,7 @@ private:
 
 /// Returns the turn after the piece, and what is known of the next slice to bring.
 Values WarpEmitter::foldPiece(const Segment &segment, Value turn, ValueRange ahead, Value area) {
-  StreamedPiece piece(kernel, space, lanes, segment);
+  StreamedPiece piece(kernel, space, lanes, line, segment);
   Values carried{segment.begin, turn};
   carried.append(ahead.begin(), ahead.end());
   carried.append(piece.init().values());
@@ -72,7 +69,7 @@ Values WarpEmitter::foldPiece(const Segment &segment, Value turn, ValueRange ahe
     Value whole = b.both(b.equal(segment.begin, b.i32(0)), b.equal(segment.end, segment.count));
     b.ifThenElse(
         whole, {}, [&] { return piece.store(state), Values(); },
-        [&] { return piece.leave(state, areas, area, line.ctaBegin()), Values(); });
+        [&] { return piece.leave(state, areas, area), Values(); });
   }
   return Values(ValueRange(last).slice(1, statesAt - 1));
 }
@@ -119,7 +116,6 @@ void WarpEmitter::emit() {
     emitEmptyAreas(b, areas, rings.warp);
     SyncWarpOp::create(b); // before one of them is filled
     b.ifThen(line.hasWork(), [&] { foldAll(); });
-    BarrierSyncOp::create(b, b.i32(kAllWarps), space.warps * kWarp);
     emitStreamedCombine(kernel, space, line, areas, rings.warp);
   }
   requests.report();

@@ -17,7 +17,7 @@ inline constexpr int64_t kMaxStreamedRows = 16;
 /// Keys of a slice: the rows of a block.
 inline constexpr int64_t kSliceKeys = 16;
 /// 32-bit words that a warp leaves with a state (PieceNote).
-inline constexpr int64_t kPieceWords = 8;
+inline constexpr int64_t kPieceWords = 12;
 
 /// How a CTA of the streaming schedule uses its shared memory.
 struct StreamingShape {
