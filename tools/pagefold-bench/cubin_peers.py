@@ -4,10 +4,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels to compare with, in the same process: a folder of cubins, each with a NAME.json.
 
-  {"name": "x", "entry": "symbol", "code": "x.cubin", "smem": bytes, "threads": 384, "causal": 0 or 1,
-   "page": tokens of a page (absent: dense), "output_pointer": false}
+  {"name": "x", "entry": "symbol", "code": "x.cubin", "smem": bytes, "threads": 384, ...}
 
-("cubin" stands for "code" as well.) bf16, head dim 128, query tiles of 128 rows, a persistent grid that draws tiles
+("cubin" stands for "code" as well.) bf16, head dim 128, a persistent grid. Of two forms:
+
+Prefill: "causal": 0 or 1, "page": tokens of a page (absent: dense), "output_pointer": false. Query tiles of 128 rows, drawn
 from a counter. The parameters, in order:
 
   dense  maps of Q, K, V, O, each (64, tokens, 2, heads, batch); pointers lse [batch, heads, q_len] f32, O (unless
@@ -16,6 +17,14 @@ from a counter. The parameters, in order:
   paged  maps of Q and O (64, tokens, 2, heads, 1), of K and V pages (64, 8, 2 KV heads, page / 8, pages); pointers lse
          [heads, tokens], O, counter, table [batch, width], rows [batch + 1], lengths [batch]; i32 tokens, heads,
          heads, group, tiles, row blocks, the order, width, three factors of the page's coordinates, 1; f32 as above
+
+Decode: "form": "decode", "page", "heads", "kv_heads", "q_len": the rows of every request, causal at the bottom right.
+Warps share the keys of the batch out among themselves. The parameters:
+
+         maps of K and V pages (64, page, 2, KV heads, pages), boxes of 16 tokens of one head; pointers q, K pages,
+         V pages, table [batch, width], lengths [batch], out [batch, q_len, heads, 128], lse [batch, q_len, heads] f32,
+         partial sums and partial maxima of 32-bit words that are all ones before and after a launch, counters that are 0;
+         i32 batch, width; f32 as above
 
 Everything is a torch tensor on the GPU; a driver call that fails is a RuntimeError with the driver's sentence.
 """
@@ -28,7 +37,8 @@ import math
 from pathlib import Path
 
 HEAD_DIM, ROW_BLOCK, KV_TILE = 128, 128, 128
-_BF16, _SWIZZLE_128, _PROMOTE_256 = 9, 3, 3  # CUtensorMap's enumerations
+KV_SLICE = 16  # tokens that a warp of a decode kernel reads at once
+_BF16, _SWIZZLE_128, _PROMOTE_NONE, _PROMOTE_256 = 9, 3, 0, 3  # CUtensorMap's enumerations
 _DYNAMIC_SHARED_BYTES = 8  # CUfunction_attribute
 
 
@@ -46,7 +56,7 @@ def driver():
     return call
 
 
-def tensor_map(call, x, extents, strides, box):
+def tensor_map(call, x, extents, strides, box, promote=_PROMOTE_256):
     """A 128-byte swizzled map of bf16, dimensions innermost first, strides in bytes. Returns (memory, address)."""
     memory = (ctypes.c_byte * 192)()
     address = (ctypes.addressof(memory) + 63) // 64 * 64
@@ -54,7 +64,7 @@ def tensor_map(call, x, extents, strides, box):
     array = lambda kind, values: (kind * len(values))(*values)
     call("cuTensorMapEncodeTiled", ctypes.c_void_p(address), _BF16, rank, ctypes.c_void_p(x.data_ptr()),
          array(ctypes.c_uint64, extents), array(ctypes.c_uint64, strides), array(ctypes.c_uint32, box),
-         array(ctypes.c_uint32, [1] * rank), 0, _SWIZZLE_128, _PROMOTE_256, 0)  # fmt: skip
+         array(ctypes.c_uint32, [1] * rank), 0, _SWIZZLE_128, promote, 0)  # fmt: skip
     return memory, address
 
 
@@ -75,6 +85,14 @@ def pages_map(call, pages):
                       (64, 8, 2, min(page, KV_TILE) // 8, 1))  # fmt: skip
 
 
+def slices_map(call, pages):
+    """Some tokens of one head of a page of [pages, page, heads, 128]."""
+    count, page, heads, _ = pages.shape
+    row = heads * HEAD_DIM * 2
+    return tensor_map(call, pages, (64, page, 2, heads, count), (row, 128, HEAD_DIM * 2, page * row),
+                      (64, KV_SLICE, 2, 1, 1), promote=_PROMOTE_NONE)  # fmt: skip
+
+
 def sections(causal, kv_len, heads, group, row_blocks, processors):
     """Tile order as (heads of a section, full sections, heads of the last one). Full attention needs no balance: one head
     at a time. Causal: sections with at most 8 MiB of K and V, the last one with three tiles a multiprocessor."""
@@ -88,7 +106,7 @@ def sections(causal, kv_len, heads, group, row_blocks, processors):
 
 
 class CubinKernel:
-    """One loaded kernel. `dense` and `paged` return a function that launches it on torch's current stream."""
+    """One loaded kernel."""
 
     def __init__(self, call, recipe: dict, folder):
         import torch
@@ -99,12 +117,34 @@ class CubinKernel:
         call("cuModuleLoadData", ctypes.byref(self.module), code)
         call("cuModuleGetFunction", ctypes.byref(self.function), self.module, recipe["entry"].encode())
         call("cuFuncSetAttribute", self.function, _DYNAMIC_SHARED_BYTES, recipe["smem"])
-        self.counter = torch.zeros(1, dtype=torch.int32, device="cuda")
         self.processors = torch.cuda.get_device_properties(0).multi_processor_count
 
     @property
     def name(self) -> str:
         return self.recipe["name"]
+
+    def _launch(self, grid, maps, pointers, numbers):
+        """A function that launches it on torch's current stream."""
+        values = [ctypes.c_uint64(p.data_ptr()) for p in pointers] + [ctypes.c_int32(n) for n in numbers]
+        values.append(ctypes.c_float(math.log2(math.e) / math.sqrt(HEAD_DIM)))
+        addresses = [address for _, address in maps] + [ctypes.addressof(x) for x in values]
+        array = (ctypes.c_void_p * len(addresses))(*addresses)
+        threads, shared = self.recipe["threads"], self.recipe["smem"]
+
+        def launch():
+            stream = ctypes.c_void_p(self.torch.cuda.current_stream().cuda_stream)
+            self.call("cuLaunchKernel", self.function, grid, 1, 1, threads, 1, 1, shared, stream, array, None)
+
+        launch.keep = (maps, values, pointers)
+        return launch
+
+
+class PrefillKernel(CubinKernel):
+    """`dense` and `paged` return a function that launches it on torch's current stream."""
+
+    def __init__(self, call, recipe: dict, folder):
+        super().__init__(call, recipe, folder)
+        self.counter = self.torch.zeros(1, dtype=self.torch.int32, device="cuda")
 
     def takes(self, *, page, causal, dim, dtype) -> bool:
         """Whether it computes this; what its recipe does not tell is taken to be plain."""
@@ -129,7 +169,9 @@ class CubinKernel:
         pointers = [lse] + ([out] if self.recipe.get("output_pointer", True) else []) + [self.counter]
         order = sections(self.recipe["causal"], kv_len, heads * batch, group, row_blocks, self.processors)
         tiles = row_blocks * heads * batch
-        return self._launch(tiles, maps, pointers, [q_len, kv_len, heads, group, tiles, row_blocks, *order])
+        return self._persistent(
+            tiles, maps, pointers, [q_len, kv_len, heads, group, tiles, row_blocks, *order]
+        )
 
     def paged(self, q, k_pages, v_pages, table, rows, lens, out, lse, max_q_len, max_kv_len):
         """q, out [tokens, heads, 128], pages [pages, page, KV heads, 128], lse [heads, tokens]."""
@@ -143,30 +185,47 @@ class CubinKernel:
             order = group, heads * batch // group, group
         tiles = row_blocks * heads * batch
         numbers = [tokens, heads, heads, group, tiles, row_blocks, *order, table.shape[1], 2, 1, 0, 1]
-        return self._launch(tiles, maps, [lse, out, self.counter, table, rows, lens], numbers)
+        return self._persistent(tiles, maps, [lse, out, self.counter, table, rows, lens], numbers)
 
-    def _launch(self, tiles, maps, pointers, numbers):
-        values = [ctypes.c_uint64(p.data_ptr()) for p in pointers] + [ctypes.c_int32(n) for n in numbers]
-        values.append(ctypes.c_float(math.log2(math.e) / math.sqrt(HEAD_DIM)))
-        addresses = [address for _, address in maps] + [ctypes.addressof(x) for x in values]
-        array = (ctypes.c_void_p * len(addresses))(*addresses)
-        grid, threads, shared = min(self.processors, tiles), self.recipe["threads"], self.recipe["smem"]
-
-        def launch():
-            stream = ctypes.c_void_p(self.torch.cuda.current_stream().cuda_stream)
-            self.call("cuLaunchKernel", self.function, grid, 1, 1, threads, 1, 1, shared, stream, array, None)
-
-        launch.keep = (maps, values, pointers)
-        return launch
+    def _persistent(self, tiles, maps, pointers, numbers):
+        return self._launch(min(self.processors, tiles), maps, pointers, numbers)
 
 
-def load_folder(folder) -> list[CubinKernel]:
-    """All kernels of a folder; needs torch with a GPU."""
+class DecodeKernel(CubinKernel):
+    """`paged` returns a function that launches it on torch's current stream. Launches follow one another: they share the
+    memory of partial results."""
+
+    def __init__(self, call, recipe: dict, folder):
+        super().__init__(call, recipe, folder)
+        int32 = {"dtype": self.torch.int32, "device": "cuda"}
+        warps, rows = recipe["threads"] // 32, recipe["q_len"] * recipe["heads"] // recipe["kv_heads"]
+        # Twice what is written: rows are touched in whole groups.
+        partial = 2 * self.processors * warps * rows
+        self.sums = self.torch.full((partial * HEAD_DIM,), -1, **int32)
+        self.maxima = self.torch.full((partial * 2,), -1, **int32)
+        self.counters = self.torch.zeros(1 << 16, **int32)
+
+    def takes(self, *, page, heads, kv_heads, q_lens, dim, dtype) -> bool:
+        """Whether it computes this; q_lens: the rows of each request."""
+        recipe = self.recipe
+        return (recipe["page"], recipe["heads"], recipe["kv_heads"], {recipe["q_len"]}, HEAD_DIM, "bf16") == (
+            page, heads, kv_heads, set(q_lens), dim, dtype)  # fmt: skip
+
+    def paged(self, q, k_pages, v_pages, table, lens, out, lse):
+        """q, out [tokens, heads, 128], pages [pages, page, KV heads, 128], lse [tokens, heads]."""
+        maps = [slices_map(self.call, pages) for pages in (k_pages, v_pages)]
+        pointers = [q, k_pages, v_pages, table, lens, out, lse, self.sums, self.maxima, self.counters]
+        return self._launch(self.processors, maps, pointers, [len(lens), table.shape[1]])
+
+
+FORMS = {"prefill": PrefillKernel, "decode": DecodeKernel}
+
+
+def load_folder(folder, form: str) -> list[CubinKernel]:
+    """All kernels of a folder that are of a form; needs torch with a GPU."""
     import torch
 
     torch.zeros(1, device="cuda")  # the context
     call = driver()
-    return [
-        CubinKernel(call, json.loads(path.read_text()), folder)
-        for path in sorted(Path(folder).glob("*.json"))
-    ]
+    recipes = [json.loads(path.read_text()) for path in sorted(Path(folder).glob("*.json"))]
+    return [FORMS[form](call, recipe, folder) for recipe in recipes if recipe.get("form", "prefill") == form]

@@ -2,53 +2,14 @@
 #
 # Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The rows of the prefill and chunk tables, and the graph behind each of them."""
+"""The rows of the prefill and chunk tables, and the kernels behind them."""
 
 from __future__ import annotations
 
 import dataclasses
+import re
 
-import pagefold as pf
-
-DENSE = None  # instead of a page size: K and V are rows of all requests, one after another
-
-
-@dataclasses.dataclass(frozen=True)
-class Kernel:
-    """What is compiled: one graph, good for all shapes up to its bounds. page: DENSE, or tokens of a page."""
-
-    heads: int
-    kv_heads: int
-    dim: int
-    dtype: str
-    causal: bool
-    page: int | None
-    batch: int  # from here on: bounds
-    q_len: int
-    kv_len: int
-
-    @property
-    def name(self) -> str:
-        mask, place = "causal" if self.causal else "full", f"p{self.page}" if self.page else "dense"
-        heads = f"{self.heads}x{self.kv_heads}"
-        return f"{mask}-{self.dtype}-d{self.dim}-{heads}-{place}-{self.batch}x{self.q_len}x{self.kv_len}"
-
-    def graph(self) -> pf.Graph:
-        """(q, [k, v, rows, kv_rows] or [rows, cache]) to (out, lse)."""
-        with pf.Graph("prefill", batch=self.batch, q_len=self.q_len, kv_len=self.kv_len) as g:
-            tensor = lambda name, heads: g.tokens(name, heads=heads, dim=self.dim, dtype=self.dtype)
-            q = tensor("q", self.heads)
-            rows = {"rows": g.rows()}
-            if self.page is DENSE:
-                keys = [tensor("k", self.kv_heads), tensor("v", self.kv_heads)]
-                rows["kv_rows"] = g.rows("kv_rows")
-            else:
-                keys = [
-                    g.paged_kv("cache", heads=self.kv_heads, dim=self.dim, dtype=self.dtype, page=self.page)
-                ]
-            mask = pf.causal() if self.causal else pf.no_mask()
-            g.returns(*pf.attention(q, *keys, **rows, scale=self.dim**-0.5, mask=mask, lse=True))
-        return g
+from graphs import DENSE, GROUPED, Kernel, short
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,6 +45,10 @@ class Shape:
             pairs -= self.q_len * (self.q_len - 1) / 2
         return 4.0 * self.dim * self.heads * self.batch * pairs
 
+    def rate(self, ms: float) -> float:
+        """TFLOP/s."""
+        return self.flops() / ms / 1e9
+
     def __str__(self) -> str:
         return f"{self.table}: {self.label}"
 
@@ -91,18 +56,13 @@ class Shape:
 TOKENS = 16384
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 PLACES = (DENSE, 64, 16)
-GROUPED = {"heads": 32, "kv_heads": 8}
-
-
-def _short(length: int) -> str:
-    return f"{length // 1024}k" if length >= 1024 else str(length)
 
 
 def _whole(table: str, length: int, **change) -> Shape:
     bounds = (TOKENS // LENGTHS[0], TOKENS, TOKENS)
     return Shape(
         table,
-        f"{TOKENS // length} x {_short(length)}",
+        f"{TOKENS // length} x {short(length)}",
         TOKENS // length,
         length,
         length,
@@ -112,7 +72,7 @@ def _whole(table: str, length: int, **change) -> Shape:
 
 
 def _chunk(table: str, batch: int, tokens: int, context: int) -> Shape:
-    label = f"{tokens} on {_short(context)} x {batch}"
+    label = f"{tokens} on {short(context)} x {batch}"
     return Shape(table, label, batch, tokens, context + tokens, pages=PLACES, **GROUPED)
 
 
@@ -126,13 +86,13 @@ def _aims():
 PREFILL = (
     *(_whole("full", length, causal=False) for length in LENGTHS),
     *(_whole("causal", length) for length in LENGTHS),
-    *(Shape("GQA", _short(length), 1, length, length, bounds=(1, 32768, 32768), **GROUPED)
+    *(Shape("GQA", short(length), 1, length, length, bounds=(1, 32768, 32768), **GROUPED)
       for length in (1024, 4096, 8192, 16384, 32768)),
 )  # fmt: skip
 SHAPES = (
     *PREFILL,
     *(_chunk("chunk", 4, 512, context) for context in (4096, 32768)),
-    *(Shape("whole on pages", f"{batch} x {_short(length)}", batch, length, length, pages=PLACES,
+    *(Shape("whole on pages", f"{batch} x {short(length)}", batch, length, length, pages=PLACES,
             bounds=(8, TOKENS, TOKENS), **GROUPED)
       for batch, length in ((8, 2048), (1, 8192), (1, 16384))),
     *(_chunk("short chunk", 1, tokens, 32768) for tokens in (256, 128)),
@@ -147,3 +107,15 @@ VARIANTS = {
     "none of the three": ("--no-overlap-products", "--no-lazy-rescale", "--no-sections"),
 }
 VARIED = tuple(s for s in PREFILL if s.heads == 16 and s.q_len in (512, 2048, 16384))
+
+
+def jobs(arguments):
+    """(key of the manifest, kernel, compiler's options) of everything to build, each once."""
+    shapes = [shape for shape in SHAPES if re.search(arguments.only, str(shape))]
+    kernels = dict.fromkeys(shape.kernel(page) for shape in shapes for page in shape.pages)
+    for kernel in kernels:
+        yield kernel.name, kernel, ()
+    if arguments.variants:
+        for kernel in dict.fromkeys(shape.kernel(page) for shape in VARIED for page in shape.pages):
+            for variant, options in VARIANTS.items():
+                yield f"{kernel.name} {variant}", kernel, options

@@ -1,4 +1,4 @@
-# prefill_build.py - compiles what `pagefold-bench prefill` times
+# gpu_build.py - compiles what pagefold-bench times on a GPU
 #
 # Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,8 +18,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-
-from prefill_shapes import SHAPES, VARIANTS, VARIED
 
 from pagefold import _abi
 
@@ -74,24 +72,14 @@ def build_kernel(kernel, options: dict, path: Path, tool: Path, ptxas: str) -> d
         }
 
 
-def jobs(shapes, variants: bool):
-    """(key of the manifest, kernel, options) of everything to build, each once."""
-    kernels = dict.fromkeys(shape.kernel(page) for shape in shapes for page in shape.pages)
-    for kernel in kernels:
-        yield kernel.name, kernel, ()
-    if variants:
-        for kernel in dict.fromkeys(shape.kernel(page) for shape in VARIED for page in shape.pages):
-            for variant, options in VARIANTS.items():
-                yield f"{kernel.name} {variant}", kernel, options
-
-
 def needed(path, what: str):
     if path is None or not Path(path).is_file():
-        sys.exit(f"pagefold-bench: prefill --build needs {what}")
+        sys.exit(f"pagefold-bench: --build needs {what}")
     return path
 
 
-def build(arguments) -> None:
+def build(arguments, jobs) -> None:
+    """jobs: (key of the manifest, kernel, compiler's options) each."""
     folder = Path(arguments.build)
     folder.mkdir(parents=True, exist_ok=True)
     ptxas = needed(
@@ -102,9 +90,8 @@ def build(arguments) -> None:
         Path(arguments.bin) / "pagefold-compile", f"{arguments.bin}/pagefold-compile; build it, or see --bin"
     )
     shutil.copy(needed(_abi.find_library(_abi.RUNTIME_LIBRARY), _abi.RUNTIME_LIBRARY), folder)
-    shapes = [shape for shape in SHAPES if re.search(arguments.only, str(shape))]
     manifest = {}
-    for number, (key, kernel, options) in enumerate(jobs(shapes, arguments.variants)):
+    for number, (key, kernel, options) in enumerate(jobs):
         manifest[key] = build_kernel(kernel, options, folder / f"{number:03}.pagefold", tool, ptxas)
         print(f"{key}: {told(manifest[key])}", flush=True)
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1))

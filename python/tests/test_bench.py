@@ -1,0 +1,178 @@
+# test_bench.py - the GPU tables of pagefold-bench, without a GPU
+#
+# Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""That the rows are those that are asked for, that their kernels are built, and that tables say what was measured."""
+
+import argparse
+import importlib
+import types
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "tools" / "pagefold-bench"
+L2_BYTES = 60 << 20
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """Modules of the tool by name."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return importlib.import_module
+
+
+def jobs(shapes, only=""):
+    return {key: kernel for key, kernel, _ in shapes.jobs(argparse.Namespace(only=only, variants=True))}
+
+
+def test_decode_has_the_rows_of_the_table(bench):
+    shapes = {str(shape): shape for shape in bench("decode_shapes").SHAPES}
+    equal = "1 x 1k,1 x 8k,1 x 128k,8 x 8k,32 x 1k,32 x 8k,32 x 32k,128 x 1k,128 x 8k".split(",")
+    others = ["64/8 heads: 32 x 8k", "4 new tokens: 32 x 8k", "mixed: 60 x 1 on 8k, 4 x 512"]
+    assert list(shapes) == [f"decode: {label}" for label in [*equal, "Zipf mix of 64"]] + others
+    for label in equal:
+        batch, length = label.removesuffix("k").split(" x ")
+        assert shapes[f"decode: {label}"].kv_lens == (int(length) * 1024,) * int(batch)
+    zipf, mixed = shapes["decode: Zipf mix of 64"], shapes["mixed: 60 x 1 on 8k, 4 x 512"]
+    assert (len(zipf.kv_lens), min(zipf.kv_lens), max(zipf.kv_lens)) == (64, 101, 32768)
+    assert sorted(set(zip(mixed.q_lens, mixed.kv_lens))) == [(1, 8192), (512, 512)]
+    assert [str(shape) for shape in shapes.values() if not shape.uniform] == [str(zipf), str(mixed)]
+    assert all(shape.pages == (16, 64) for shape in shapes.values())
+
+
+def test_calls_go_round_caches_that_outrun_the_l2(bench):
+    for shape in bench("decode_shapes").SHAPES:
+        assert shape.rotations * shape.kv_bytes() > 4 * L2_BYTES
+        assert shape.calls % shape.rotations == 0
+
+
+def test_slots_are_those_of_whole_pages(bench):
+    shape = next(s for s in bench("decode_shapes").SHAPES if "Zipf" in str(s))
+    for page in shape.pages:
+        spare = shape.tokens(page) - sum(shape.kv_lens)
+        assert shape.tokens(page) % page == 0 and 0 <= spare < len(shape.kv_lens) * page
+
+
+@pytest.mark.parametrize("name", ["decode_shapes", "prefill_shapes"])
+def test_every_shape_has_its_kernels(bench, name):
+    shapes = bench(name)
+    built = jobs(shapes)
+    for shape in shapes.SHAPES:
+        for page in shape.pages:
+            kernel = built[shape.kernel(page).name]
+            assert kernel == shape.kernel(page)
+            assert (
+                shape.batch <= kernel.batch and shape.q_len <= kernel.q_len and shape.kv_len <= kernel.kv_len
+            )
+    first = shapes.SHAPES[0]
+    assert first.kernel(first.pages[0]).name in jobs(shapes, f"^{first}$")
+
+
+def test_decode_graphs_are_causal_attention_on_pages(bench):
+    text = {key: str(kernel.graph()) for key, kernel in jobs(bench("decode_shapes")).items()}
+    assert all("mask <causal>" in graph and ", bf16, page " in graph for graph in text.values())
+    assert len(set(text.values())) == len(text)
+
+
+# ---- Tables -----------------------------------------------------------------------------------------
+
+
+class Shape:
+    """A shape as tables see it."""
+
+    table = "t"
+
+    def __init__(self, name):
+        self.name = name
+
+    def __str__(self):
+        return self.name
+
+    def rate(self, ms):
+        return 8 / ms
+
+
+def records(table, shape, *measured):
+    """measured: (kind, name, page, ms)"""
+    return [
+        table.record(shape, types.SimpleNamespace(kind=kind, name=name, page=page), ms, 0.0)
+        for kind, name, page, ms in measured
+    ]
+
+
+def test_a_line_takes_the_fastest_of_its_place(bench):
+    table = bench("gpu_table")
+    shape, cubin, library = (
+        Shape("a"),
+        table.Column("cubin", "cubin"),
+        table.Column("lib", "lib", contiguous=True),
+    )
+    measured = records(table, shape, ("ours", "ours", 16, 2.0), ("ours", "ours", 64, 1.0), ("cubin", "x", 16, 1.0),
+                       ("cubin", "y", 16, 1.5), ("lib", "one way", None, 4.0), ("lib", "another", None, 3.0))  # fmt: skip
+    line = table.line(shape, 16, measured, [cubin, library])
+    assert line["ours"] == {"ms": 2.0, "rate": 4.0, "name": "ours"}
+    assert (line["cubin"]["name"], line["lib"]["name"]) == ("x", "another")
+    assert (table.ratio(line, cubin), table.ratio(line, library)) == (0.5, 1.5)
+    other = table.line(shape, 64, measured, [cubin, library])
+    assert (other["ours"]["ms"], other["cubin"], table.ratio(other, cubin)) == (1.0, None, None)
+    assert table.text(other, ["1.0", None], [cubin, library]).split("|")[1].split() == ["-", "3.000"]
+
+
+def test_a_dense_line_is_not_compared_with_itself(bench):
+    table = bench("gpu_table")
+    dense = table.Column("dense", "ours", contiguous=True)
+    measured = records(table, Shape("a"), ("ours", "ours", None, 1.0), ("ours", "ours", 16, 1.25))
+    ratios = [table.ratio(table.line(Shape("a"), page, measured, [dense]), dense) for page in (None, 16)]
+    assert ratios == [None, 0.8]
+
+
+def test_means_are_geometric_and_name_the_worst(bench):
+    table = bench("gpu_table")
+    peer = table.Column("lib", "lib")
+    lines = []
+    for name, ms in (("a", 4.0), ("b", 0.25), ("c", None)):
+        peers = [("lib", "lib", 16, ms)] if ms else []
+        measured = records(table, Shape(name), ("ours", "ours", 16, 0.5), *peers)
+        lines.append(table.line(Shape(name), 16, measured, [peer]))
+    said = table.mean("all", lines, peer)
+    assert said == "all, ours over lib: geometric mean 2.000 of 2 rows, worst 0.500 (b, pages of 16)"
+    assert table.mean("all", lines[2:], peer) is None
+
+
+# ---- Cubins of others -------------------------------------------------------------------------------
+
+
+def kernel(cubins, **change):
+    recipe = {"page": 16, "heads": 32, "kv_heads": 8, "q_len": 1, **change}
+    found = object.__new__(cubins.DecodeKernel)
+    found.recipe = recipe
+    return found
+
+
+def test_a_decode_cubin_takes_what_its_recipe_says(bench):
+    cubins, shapes = bench("cubin_peers"), bench("decode_shapes")
+
+    def taken(kernel, page=16):
+        return [
+            str(s)
+            for s in shapes.SHAPES
+            if kernel.takes(page=page, heads=s.heads, kv_heads=s.kv_heads, q_lens=s.q_lens, dim=s.dim, dtype=s.dtype)
+        ]  # fmt: skip
+
+    assert taken(kernel(cubins)) == [str(s) for s in shapes.SHAPES if s.table == "decode"]
+    assert taken(kernel(cubins), page=64) == []
+    assert taken(kernel(cubins, heads=64)) == ["64/8 heads: 32 x 8k"]
+    assert taken(kernel(cubins, q_len=4)) == ["4 new tokens: 32 x 8k"]
+
+
+def test_the_map_of_a_decode_cubin(bench):
+    """(64, page, 2, KV heads, pages), boxes of 16 tokens of one head, no promotion in the L2."""
+    calls = []
+    pages = types.SimpleNamespace(shape=(7, 64, 8, 128), data_ptr=lambda: 4096)
+    bench("cubin_peers").slices_map(lambda *call: calls.append(call), pages)
+    [(name, _, _, rank, address, extents, strides, box, _, interleave, _, promotion, _)] = calls
+    assert (name, rank, address.value, interleave, promotion) == ("cuTensorMapEncodeTiled", 5, 4096, 0, 0)
+    assert list(extents) == [64, 64, 2, 8, 7]
+    assert list(strides) == [8 * 256, 128, 256, 64 * 8 * 256]
+    assert list(box) == [64, 16, 2, 1, 1]
