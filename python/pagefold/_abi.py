@@ -102,7 +102,8 @@ def library_directories() -> list[Path]:
     if override:
         return [Path(override)]
     package = Path(__file__).resolve().parent
-    return [package / "lib", package, package.parents[1] / "build" / "release" / "lib"]
+    root = package.parents[1]  # of an unpacked package, or of a checkout
+    return [package / "lib", package, root / "lib", root / "build" / "release" / "lib"]
 
 
 def find_library(name: str) -> Path | None:

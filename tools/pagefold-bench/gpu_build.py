@@ -89,7 +89,8 @@ def build(arguments, jobs) -> None:
     tool = needed(
         Path(arguments.bin) / "pagefold-compile", f"{arguments.bin}/pagefold-compile; build it, or see --bin"
     )
-    shutil.copy(needed(_abi.find_library(_abi.RUNTIME_LIBRARY), _abi.RUNTIME_LIBRARY), folder)
+    runtime = tool.resolve().parents[1] / "lib" / _abi.RUNTIME_LIBRARY  # in a build and in a package
+    shutil.copy(needed(runtime, str(runtime)), folder)
     manifest = {}
     for number, (key, kernel, options) in enumerate(jobs):
         manifest[key] = build_kernel(kernel, options, folder / f"{number:03}.pagefold", tool, ptxas)

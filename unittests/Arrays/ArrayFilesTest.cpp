@@ -1,45 +1,14 @@
-//===- ArrayFilesTest.cpp - .npy, .npz and .safetensors -------------------===//
+//===- ArrayFilesTest.cpp - .npy and .safetensors -------------------------===//
 //
 // Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Inputs/ holds files that numpy and ml_dtypes wrote (Inputs/generate.py).
-//
-//===----------------------------------------------------------------------===//
 
-#include "pagefold/Support/ArrayFiles.h"
-
-#include <filesystem>
-#include <gtest/gtest.h>
+#include "ArrayFilesTest.h"
 
 using namespace pagefold;
 using runtime::Result;
-
-static std::string input(const std::string &name) {
-  return std::string(PAGEFOLD_TEST_INPUTS) + "/" + name;
-}
-
-/// 0, 1, 2 ... in row-major order, halved.
-static Array counting(DType dtype, std::vector<int64_t> shape) {
-  Array array = *Array::make(dtype, std::move(shape));
-  for (int64_t i = 0; i < array.size(); ++i)
-    array.storeAt(i, isFloat(dtype) ? i * 0.5 : i % 2);
-  return array;
-}
-
-static std::vector<double> values(const Array &array) {
-  std::vector<double> numbers;
-  array.forEach([&](int64_t at) { numbers.push_back(array.loadAt(at)); });
-  return numbers;
-}
-
-static void expectEqual(const Array &got, const Array &want) {
-  EXPECT_EQ(got.dtype(), want.dtype());
-  EXPECT_EQ(got.shape(), want.shape());
-  EXPECT_EQ(values(got), values(want));
-}
 
 static const DType kAll[] = {DType::F32, DType::F16, DType::BF16, DType::F64, DType::I8,
                              DType::I32, DType::I64, DType::U8,   DType::Bool};
@@ -79,38 +48,6 @@ TEST(Safetensors, RoundTripsEveryType) {
   }
 }
 
-namespace {
-/// A directory that goes away with the test.
-class Files : public testing::Test {
-protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "pagefold-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-  std::string path(const std::string &name) const { return directory_ + "/" + name; }
-  std::string write(const std::string &name, const std::string &bytes) const {
-    FileContents file{path(name), bytes};
-    EXPECT_TRUE(writeFiles({&file, 1}));
-    return file.path;
-  }
-  std::string directory_;
-};
-} // namespace
-
-TEST_F(Files, NpzRoundTrips) {
-  std::vector<NamedArray> arrays{{"q", counting(DType::BF16, {2, 3})},
-                                 {"lens", counting(DType::I32, {4})}};
-  std::string bytes = *npzBytes(arrays);
-  EXPECT_EQ(bytes, *npzBytes(arrays)) << "equal arrays give equal files";
-  Result<std::vector<NamedArray>> back = readNpz(write("x.npz", bytes));
-  ASSERT_TRUE(back) << back.error().message();
-  ASSERT_EQ(back->size(), 2u);
-  EXPECT_EQ((*back)[1].name, "lens");
-  expectEqual((*back)[0].array, arrays[0].array);
-}
-
 TEST_F(Files, AllAreWrittenOrNone) {
   write("kept.npy", "old");
   std::vector<FileContents> files{{path("kept.npy"), "new"},
@@ -145,18 +82,6 @@ TEST(Npy, ReadsFortranOrderAsStrides) {
 TEST(Npy, WritesTheBytesOfNumpy) {
   EXPECT_EQ(*npyBytes(counting(DType::F32, {2, 3})), *readFile(input("f32.npy")));
   EXPECT_EQ(*npyBytes(counting(DType::BF16, {2, 3})), *readFile(input("bf16.npy")));
-}
-
-TEST(Npz, ReadsWhatNumpyWrote) {
-  for (const char *name : {"stored.npz", "deflated.npz"}) {
-    Result<std::vector<NamedArray>> arrays = readNpz(input(name));
-    ASSERT_TRUE(arrays) << arrays.error().message();
-    ASSERT_EQ(arrays->size(), 2u);
-    EXPECT_EQ((*arrays)[0].name, "q");
-    expectEqual((*arrays)[0].array, counting(DType::F16, {2, 3}));
-    EXPECT_EQ((*arrays)[1].name, "lens");
-    expectEqual((*arrays)[1].array, counting(DType::I32, {4}));
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -304,34 +229,6 @@ TEST(Safetensors, RefusesHolesOverlapAndMissingData) {
       "'b' starts at byte 1 of the data, expects 2");
   EXPECT_TRUE(parseSafetensors(
       safetensorsWith(R"({"__metadata__": {"format": "pt"}, )" + a + "}", "xy"), "good"));
-}
-
-TEST_F(Files, NpzRefusesWhatIsNoArchiveOfArrays) {
-  auto expectError = [&](const std::string &bytes, const std::string &part) {
-    Result<std::vector<NamedArray>> arrays = readNpz(write("bad.npz", bytes));
-    ASSERT_FALSE(arrays) << "expects an error with: " << part;
-    EXPECT_NE(arrays.error().message().find("bad.npz"), std::string::npos)
-        << arrays.error().message();
-    EXPECT_NE(arrays.error().message().find(part), std::string::npos) << arrays.error().message();
-  };
-  std::string good = *readFile(input("deflated.npz"));
-  expectError("", "is not a .npz file");
-  expectError("not an archive", "is not a .npz file");
-  expectError(good.substr(0, good.size() / 2), "is not a .npz file");
-  std::string damaged = good;
-  damaged[60] ^= 0x55; // within the deflated bytes of the first entry
-  expectError(damaged, "is not a .np");
-}
-
-TEST_F(Files, NpzSurvivesEveryFlippedByte) {
-  std::string good = *readFile(input("deflated.npz"));
-  for (size_t i = 0; i < good.size(); ++i) {
-    std::string bytes = good;
-    bytes[i] ^= static_cast<char>(0xFF);
-    Result<std::vector<NamedArray>> arrays = readNpz(write("flipped.npz", bytes));
-    if (!arrays)
-      EXPECT_NE(arrays.error().message().find("flipped.npz"), std::string::npos);
-  }
 }
 
 TEST_F(Files, MissingFilesAndDirectoriesAreTold) {

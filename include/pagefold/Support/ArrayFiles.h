@@ -13,6 +13,9 @@
 // read as bf16, and bf16 is written as `<V2`: `np.load(f).view(ml_dtypes.bfloat16)` gives it back.
 // safetensors has BF16.
 //
+// .npz: under 4 GiB in all, and fewer than 65535 arrays. More is refused by name, in reading and in
+// writing; the other two have no limit.
+//
 // Fortran order is read (as strides). Big-endian and structured arrays are refused. Writing is
 // always in row-major order.
 //

@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ZipMemory.h"
 #include "pagefold/Support/ArrayFiles.h"
 
-#include <zip.h>
+#include <minizip/unzip.h>
+#include <minizip/zip.h>
 
 using namespace pagefold;
 using runtime::ErrorCode;
@@ -15,45 +17,116 @@ using runtime::fail;
 using runtime::Result;
 
 namespace {
-struct ArchiveDiscard {
-  void operator()(zip_t *archive) const { zip_discard(archive); }
+struct CloseReader {
+  void operator()(unzFile archive) const { unzClose(archive); }
 };
-struct FileClose {
-  void operator()(zip_file_t *file) const { zip_fclose(file); }
+struct CloseWriter {
+  void operator()(zipFile archive) const { zipClose(archive, nullptr); }
 };
-struct SourceFree {
-  void operator()(zip_source_t *source) const { zip_source_free(source); }
-};
+using Reader = std::unique_ptr<std::remove_pointer_t<unzFile>, CloseReader>;
+using Writer = std::unique_ptr<std::remove_pointer_t<zipFile>, CloseWriter>;
 } // namespace
-using Archive = std::unique_ptr<zip_t, ArchiveDiscard>;
-using ArchiveFile = std::unique_ptr<zip_file_t, FileClose>;
-using Source = std::unique_ptr<zip_source_t, SourceFree>;
+
+/// Sizes and offsets of 32 bits. minizip 1.1 does not take the 64-bit ones of an entry.
+static constexpr uint64_t kSizeLimit = 0xffffffff, kEntryLimit = 0xffff;
+/// Of an entry's local header, its header in the directory, and the record at the archive's end.
+static constexpr size_t kLocalSize = 30, kHeaderSize = 46, kEndSize = 22;
+static constexpr uLong kEncrypted = 1, kUtf8 = 1 << 11, kStored = 0;
 
 static tl::unexpected<runtime::Error> bad(const std::string &path, const std::string &what) {
   return fail(ErrorCode::BadInput, "'" + path + "' is not a .npz file that can be read: " + what);
 }
 
-static std::string zipError(int code) {
-  zip_error_t error;
-  zip_error_init_with_code(&error, code);
-  std::string text = zip_error_strerror(&error);
-  zip_error_fini(&error);
-  return text;
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An entry, as the archive's directory has it.
+struct Entry {
+  std::string name;
+  unz_file_info64 info;
+};
+} // namespace
+
+static Result<Entry> currentEntry(unzFile archive, const std::string &path) {
+  Entry entry;
+  char name[1 << 16]; // more than a length of 16 bits
+  if (unzGetCurrentFileInfo64(archive, &entry.info, name, sizeof(name), nullptr, 0, nullptr, 0) !=
+      UNZ_OK)
+    return bad(path, "its directory is damaged");
+  entry.name.assign(name, entry.info.size_filename);
+  if (!entry.name.ends_with(".npy"))
+    return bad(path, "expects entries named '<array>.npy', got '" + entry.name + "'");
+  return entry;
 }
 
-/// The uncompressed bytes of an entry. What the archive says of their number is not believed.
-static Result<std::string> entryBytes(zip_t *archive, zip_uint64_t index, const std::string &path) {
-  ArchiveFile file(zip_fopen_index(archive, index, 0));
-  if (!file)
-    return bad(path, "entry " + std::to_string(index) + ": " + zip_strerror(archive));
+/// The uncompressed bytes of the current entry. What the archive says of their number is compared,
+/// not believed.
+static Result<std::string> entryBytes(unzFile archive, const Entry &entry,
+                                      const std::string &path) {
+  auto damaged = [&](const std::string &what) {
+    return bad(path, "entry '" + entry.name + "' " + what);
+  };
+  const unz_file_info64 &info = entry.info;
+  if (info.flag & kEncrypted)
+    return damaged("is encrypted");
+  if (info.compression_method != kStored && info.compression_method != Z_DEFLATED)
+    return damaged("is neither stored nor deflated, but packed by method " +
+                   std::to_string(info.compression_method));
+  if (info.compressed_size >= kSizeLimit || info.uncompressed_size >= kSizeLimit)
+    return damaged("has 4 GiB or more; a .npy or .safetensors file may");
+  if (unzOpenCurrentFile(archive) != UNZ_OK)
+    return damaged("is not where the directory says");
   std::string bytes;
   char piece[1 << 16];
-  zip_int64_t got;
-  while ((got = zip_fread(file.get(), piece, sizeof(piece))) > 0)
+  int got;
+  while ((got = unzReadCurrentFile(archive, piece, sizeof(piece))) > 0)
     bytes.append(piece, got);
-  if (got < 0)
-    return bad(path, "entry " + std::to_string(index) + ": " + zip_file_strerror(file.get()));
+  bool sound = unzCloseCurrentFile(archive) == UNZ_OK;
+  if (got < 0 || bytes.size() != info.uncompressed_size)
+    return damaged("is damaged after " + std::to_string(bytes.size()) + " of " +
+                   std::to_string(info.uncompressed_size) + " bytes");
+  if (!sound)
+    return damaged("has a wrong checksum");
   return bytes;
+}
+
+/// Whether the directory's end follows its last entry, the current one. minizip asks no more than
+/// the number of entries, so that those past a wrong number would be lost.
+static bool endsAfter(unzFile archive, const Entry &last, std::string_view bytes) {
+  size_t end = unzGetOffset64(archive) + kHeaderSize + last.info.size_filename +
+               last.info.size_file_extra + last.info.size_file_comment;
+  if (end > bytes.size())
+    return false;
+  std::string_view signature = bytes.substr(end, 4);
+  return signature == "PK\5\6" || signature == "PK\6\6"; // the latter with sizes of 64 bits
+}
+
+static Result<std::vector<NamedArray>> readEntries(unzFile archive, std::string_view bytes,
+                                                   const std::string &path) {
+  std::vector<NamedArray> arrays;
+  unz_global_info64 directory;
+  unzGetGlobalInfo64(archive, &directory);
+  for (uint64_t i = 0; i < directory.number_entry; ++i) {
+    if ((i == 0 ? unzGoToFirstFile(archive) : unzGoToNextFile(archive)) != UNZ_OK)
+      return bad(path, "its directory is damaged after " + std::to_string(i) + " of " +
+                           std::to_string(directory.number_entry) + " entries");
+    Result<Entry> entry = currentEntry(archive, path);
+    if (!entry)
+      return tl::unexpected(entry.error());
+    Result<std::string> contents = entryBytes(archive, *entry, path);
+    if (!contents)
+      return tl::unexpected(contents.error());
+    Result<Array> array = parseNpy(*contents, path + ":" + entry->name);
+    if (!array)
+      return tl::unexpected(array.error());
+    if (i + 1 == directory.number_entry && !endsAfter(archive, *entry, bytes))
+      return bad(path, "its directory does not end after the " + std::to_string(i + 1) +
+                           " entries that it says it has");
+    arrays.push_back({entry->name.substr(0, entry->name.size() - 4), std::move(*array)});
+  }
+  return arrays;
 }
 
 Result<std::vector<NamedArray>> pagefold::readNpz(const std::string &path) {
@@ -61,86 +134,61 @@ Result<std::vector<NamedArray>> pagefold::readNpz(const std::string &path) {
   Result<std::string> bytes = readFile(path);
   if (!bytes)
     return tl::unexpected(bytes.error());
-  if (bytes->empty()) // libzip takes it for an archive of nothing
-    return bad(path, "it is empty");
-  zip_error_t error;
-  zip_error_init(&error);
-  Source source(zip_source_buffer_create(bytes->data(), bytes->size(), 0, &error));
-  Archive archive(source ? zip_open_from_source(source.get(), ZIP_RDONLY | ZIP_CHECKCONS, &error)
-                         : nullptr);
-  std::string problem = archive ? "" : zip_error_strerror(&error);
-  zip_error_fini(&error);
+  if (bytes->size() >= kSizeLimit)
+    return bad(path, "expects under 4 GiB, got " + std::to_string(bytes->size()) +
+                         " bytes; a .npy or .safetensors file may have more");
+  // minizip does not find the directory of an archive that has nothing else.
+  if (*bytes == "PK\5\6" + std::string(kEndSize - 4, '\0'))
+    return std::vector<NamedArray>();
+  ZipMemory memory(std::move(*bytes));
+  zlib_filefunc64_def functions = memory.functions();
+  Reader archive(unzOpen2_64(nullptr, &functions));
   if (!archive)
-    return bad(path, problem);
-  source.release(); // the archive owns it now
-
-  std::vector<NamedArray> arrays;
-  zip_int64_t count = zip_get_num_entries(archive.get(), 0);
-  for (zip_int64_t i = 0; i < count; ++i) {
-    const char *name = zip_get_name(archive.get(), i, ZIP_FL_ENC_GUESS);
-    std::string entry = name ? name : "";
-    if (!entry.ends_with(".npy"))
-      return bad(path, "expects entries named '<array>.npy', got '" + entry + "'");
-    Result<std::string> contents = entryBytes(archive.get(), i, path);
-    if (!contents)
-      return tl::unexpected(contents.error());
-    Result<Array> array = parseNpy(*contents, path + ":" + entry);
-    if (!array)
-      return tl::unexpected(array.error());
-    arrays.push_back({entry.substr(0, entry.size() - 4), std::move(*array)});
-  }
-  return arrays;
+    return bad(path, "no directory of a zip archive at its end");
+  return readEntries(archive.get(), memory.bytes(), path);
 }
 
-/// Adds one stored (not deflated) entry. `bytes` lives until the archive is closed.
-static bool addEntry(zip_t *archive, const std::string &name, const std::string &bytes) {
-  Source source(zip_source_buffer(archive, bytes.data(), bytes.size(), 0));
-  zip_int64_t index =
-      source ? zip_file_add(archive, name.c_str(), source.get(), ZIP_FL_ENC_UTF_8) : -1;
-  if (index < 0)
-    return false;
-  source.release();
-  // A fixed date: equal arrays give equal files.
-  return zip_set_file_compression(archive, index, ZIP_CM_STORE, 0) == 0 &&
-         zip_file_set_dostime(archive, index, 0, (1 << 5) | 1, 0) == 0;
-}
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
 
-/// The bytes that were written to a source.
-static std::string sourceBytes(zip_source_t *source) {
-  std::string bytes;
-  if (zip_source_open(source) != 0)
-    return bytes;
-  char piece[1 << 16];
-  zip_int64_t got;
-  while ((got = zip_source_read(source, piece, sizeof(piece))) > 0)
-    bytes.append(piece, got);
-  zip_source_close(source);
-  return bytes;
+/// Adds one stored (not deflated) entry.
+static bool addEntry(zipFile archive, const std::string &name, std::string_view bytes) {
+  zip_fileinfo info{};
+  info.dosDate = ((1 << 5) | 1) << 16; // the first of January 1980: equal arrays give equal files
+  constexpr uLong kMadeBy = 20;        // version 2.0 of the format, on no system in particular
+  return zipOpenNewFileInZip4(archive, name.c_str(), &info, nullptr, 0, nullptr, 0,
+                              /*comment=*/nullptr, kStored, /*level=*/0, /*raw=*/0, -MAX_WBITS,
+                              DEF_MEM_LEVEL, Z_DEFAULT_STRATEGY, /*password=*/nullptr,
+                              /*crcForCrypting=*/0, kMadeBy, kUtf8) == ZIP_OK &&
+         zipWriteInFileInZip(archive, bytes.data(), static_cast<unsigned>(bytes.size())) ==
+             ZIP_OK &&
+         zipCloseFileInZip(archive) == ZIP_OK;
 }
 
 Result<std::string> pagefold::npzBytes(std::span<const NamedArray> arrays) {
-  std::vector<std::string> entries;
+  auto failed = [](const std::string &what) {
+    return fail(ErrorCode::InvalidArgument, "cannot build a .npz archive: " + what);
+  };
+  if (arrays.size() >= kEntryLimit)
+    return failed("expects fewer than 65535 arrays, got " + std::to_string(arrays.size()));
+  ZipMemory memory;
+  zlib_filefunc64_def functions = memory.functions();
+  Writer archive(zipOpen2_64(nullptr, APPEND_STATUS_CREATE, nullptr, &functions));
+  if (!archive)
+    return failed("out of memory");
+  uint64_t total = kEndSize;
   for (const NamedArray &named : arrays) {
     Result<std::string> bytes = npyBytes(named.array);
     if (!bytes)
       return tl::unexpected(bytes.error());
-    entries.push_back(std::move(*bytes));
+    total += kLocalSize + kHeaderSize + 2 * (named.name.size() + 4) + bytes->size();
+    if (total >= kSizeLimit)
+      return failed("expects under 4 GiB in all; a .npy or .safetensors file may have more");
+    if (!addEntry(archive.get(), named.name + ".npy", *bytes))
+      return failed("array '" + named.name + "' cannot be added");
   }
-  auto failed = [](const std::string &why) {
-    return fail(ErrorCode::Internal, "cannot build a .npz archive: " + why);
-  };
-  zip_error_t error;
-  zip_error_init(&error);
-  Source source(zip_source_buffer_create(nullptr, 0, 0, &error));
-  Archive archive(source ? zip_open_from_source(source.get(), ZIP_TRUNCATE, &error) : nullptr);
-  if (!archive)
-    return failed(zipError(zip_error_code_zip(&error)));
-  zip_source_keep(source.get()); // one reference for the archive, one to read the bytes by
-  for (size_t i = 0; i < arrays.size(); ++i)
-    if (!addEntry(archive.get(), arrays[i].name + ".npy", entries[i]))
-      return failed(zip_strerror(archive.get()));
-  if (zip_close(archive.get()) != 0)
-    return failed(zip_strerror(archive.get()));
-  archive.release(); // closing freed it
-  return sourceBytes(source.get());
+  if (zipClose(archive.release(), nullptr) != ZIP_OK)
+    return failed("its directory cannot be written");
+  return std::move(memory.bytes());
 }
