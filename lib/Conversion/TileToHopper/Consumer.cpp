@@ -151,14 +151,13 @@ ConsumerEmitter::State ConsumerEmitter::step(const Tile &tile, ScoreMask &mask, 
     now.max = b.maxF(now.max, before->max);
   Value offset, factor;
   if (space.score) {
-    // A region may give any f32, such as the smallest: its product with the exponent's factor would
-    // not be finite, the difference to the maximum is.
+    // The difference first, as exp2Difference has it.
     Value top = b.finiteMax(now.max, now.max);
     s = mapElements(b, s, top,
                     [&](Value score, ValueRange row, Value) { return b.subF(score, row[0]); });
     offset = b.rows(0);
     if (before)
-      factor = b.approx(ApproxKind::Exp2, b.mulF(b.subF(before->max, top), exponent));
+      factor = b.exp2Difference(before->max, top, exponent);
   } else {
     Value top = b.mulF(now.max, exponent);
     offset = b.negF(masked ? b.finiteMax(now.max, top) : top);
@@ -240,8 +239,8 @@ void ConsumerEmitter::finish(const Tile &tile, const State &state, bool isWhole)
           own = b.mulF(state.max, b.rows(naturalScale()));
     naturalTop = b.maxF(own, sink);
     Value finite = b.finiteMax(naturalTop, naturalTop), log2e = b.rows(M_LOG2E);
-    factor = b.approx(ApproxKind::Exp2, b.mulF(b.subF(own, finite), log2e));
-    Value share = b.approx(ApproxKind::Exp2, b.mulF(b.subF(sink, finite), log2e));
+    factor = b.exp2Difference(own, finite, log2e);
+    Value share = b.exp2Difference(sink, finite, log2e);
     sum = b.addF(b.mulF(sum, factor), share);
   }
   Value empty = b.compareF(arith::CmpFPredicate::OEQ, sum, zero);

@@ -162,6 +162,16 @@ Value HopperBuilder::quadReduce(ReduceKind kind, Value rows) {
 }
 Value HopperBuilder::rowNumbers() { return RowNumbersOp::create(*this, rowsType(getI32Type())); }
 
+Value HopperBuilder::finiteMax(Value max, Value value) {
+  Value nothing =
+      compareF(arith::CmpFPredicate::OEQ, max, rows(-std::numeric_limits<double>::infinity()));
+  return select(nothing, rows(0), value);
+}
+
+Value HopperBuilder::exp2Difference(Value own, Value top, Value factor) {
+  return approx(ApproxKind::Exp2, mulF(subF(own, top), factor));
+}
+
 //===----------------------------------------------------------------------===//
 // Warps
 //===----------------------------------------------------------------------===//
@@ -171,11 +181,6 @@ Value HopperBuilder::cta() { return CtaOp::create(*this, getI32Type()); }
 Value HopperBuilder::ctas() { return CtasOp::create(*this, getI32Type()); }
 Value HopperBuilder::warpReduce(ReduceKind kind, Value value) {
   return WarpReduceOp::create(*this, getI32Type(), kind, value);
-}
-Value HopperBuilder::finiteMax(Value max, Value value) {
-  Value nothing =
-      compareF(arith::CmpFPredicate::OEQ, max, rows(-std::numeric_limits<double>::infinity()));
-  return select(nothing, rows(0), value);
 }
 Value HopperBuilder::warpScan(Value value) {
   return WarpScanOp::create(*this, getI32Type(), value);
