@@ -88,8 +88,7 @@ private:
 
 ConsumerEmitter::Tile ConsumerEmitter::readTile(ValueRange note, Value queryTurn) {
   Tile tile;
-  tile.request = {note[TileNote::Request], note[TileNote::FirstToken], note[TileNote::QLen],
-                  note[TileNote::KVLen], Value()};
+  tile.request = Request::ofNote(space, note);
   tile.firstRow = note[TileNote::FirstRow];
   tile.head = note[TileNote::Head];
   tile.q = b.add(laneRows, tile.firstRow);
@@ -318,21 +317,9 @@ void ConsumerEmitter::storeLse(const Tile &tile, Value lse) {
 //===----------------------------------------------------------------------===//
 
 void ConsumerEmitter::emit() {
-  Value zero = b.i32(0);
-  b.whileLoopWithHead(
-      {zero, zero},
-      [&](ValueRange turns) {
-        WaitOp::create(b, shared.query, turns[1]);
-        SmallVector<Type> types(TileNote::Words, b.getI32Type());
-        auto note = ReadNoteOp::create(b, types, shared.query, turns[1]);
-        Values words(note.getResults());
-        return std::pair(b.atLeast(words[TileNote::FirstRow], zero), words);
-      },
-      [&](ValueRange values) {
-        Tile tile = readTile(values.drop_front(2), values[1]);
-        Value turn = foldTile(tile, values.drop_front(2), values[0]);
-        return Values{turn, b.add(values[1], 1)};
-      });
+  forEachNote(b, shared.query, [&](Value turn, Value queryTurn, ValueRange note) {
+    return foldTile(readTile(note, queryTurn), note, turn);
+  });
   if (shared.output)
     b.singleThread([&] { WaitStoresOp::create(b, UnitAttr()); });
 }

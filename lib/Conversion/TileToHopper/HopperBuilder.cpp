@@ -283,6 +283,10 @@ Values HopperBuilder::countDown(Value first, Value last, ValueRange init,
   return results;
 }
 
+void HopperBuilder::firstLane(llvm::function_ref<void()> body) {
+  ifThen(equal(lane(), i32(0)), body);
+}
+
 void HopperBuilder::singleThread(llvm::function_ref<void()> body) {
   auto op = SingleThreadOp::create(*this);
   OpBuilder::InsertionGuard guard(*this);

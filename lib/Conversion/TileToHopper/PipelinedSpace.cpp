@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PipelinedSpace.h"
+#include "TileNotes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -63,6 +64,8 @@ PipelinedSpace::PipelinedSpace(tile::SpaceOp space) {
   for (VisitKind kind : llvm::reverse(kinds))
     rangeIsMasked.push_back(kind != VisitKind::Full);
 }
+
+bool PipelinedSpace::hasKeyStarts() const { return dense || tile::PagedOp(paged).getStarts(); }
 
 int64_t PipelinedSpace::boxRows() const {
   if (dense)

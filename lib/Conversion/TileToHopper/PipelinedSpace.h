@@ -19,26 +19,6 @@
 
 namespace pagefold::hopper {
 
-/// The words that travel with a query tile from the scheduler to the producer, and from there to
-/// the consumers.
-struct TileNote {
-  enum Word : int64_t {
-    FirstRow,   ///< of the request; -1 ends the consumers
-    Head,       ///< query head
-    Request,    ///<
-    FirstToken, ///< of the request
-    QLen,       ///<
-    KVLen,      ///<
-    Keys,       ///< Request::keys, or 0
-    NewestTile, ///< the first KV tile that is visited
-    FirstRange, ///< begin and end of each range of KV tiles that follow, newest first
-    Part = 16,  ///< of the KV tiles, from 0
-    Parts,      ///< of this tile's
-    Slot,       ///< of the tile's first part among the partial states
-    Words = 20
-  };
-};
-
 struct PipelinedSpace {
   /// Requires a space that pipelinedRefusal() takes, whose fold has a visit list.
   PipelinedSpace(tile::SpaceOp space);
@@ -67,6 +47,8 @@ struct PipelinedSpace {
   bool hull = false;
 
   int64_t heads() const { return kvHeads * group; }
+  /// Whether a request's keys start where an offset says (Request::keys).
+  bool hasKeyStarts() const;
   int64_t warpgroupRows() const { return qTile / warpgroups; }
   /// Q stays in registers where they suffice: it saves reading it again for every KV tile.
   bool queryInRegisters() const { return kDim <= 128; }
@@ -86,10 +68,10 @@ struct PipelinedSpace {
   FragmentType outputFragment() const;
 };
 
-/// Where the allocations of a kernel are.
 /// Parts of all tiles together: no more than multiprocessors, since splitting is for few tiles.
 inline constexpr int64_t kMaxPartials = 132;
 
+/// Where the allocations of a kernel are.
 struct SharedAllocations {
   mlir::Value tiles;      ///< notes of query tiles, from the scheduler to the keys' warp
   mlir::Value valueTiles; ///< from there to the values' warp
