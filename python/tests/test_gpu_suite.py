@@ -70,5 +70,5 @@ def test_the_same_seed_draws_the_same_graphs(suite):
 
 
 def test_options_become_flags(suite):
-    flags = suite["flags"]({"splits": 3, "kv_tile": None, "fuse": False, "lazy_rescale": True})
-    assert flags == ["--splits=3", "--no-fuse"]
+    flags = suite["flags"]({"splits": 1, "kv_tile": None, "fuse": False, "lazy_rescale": True})
+    assert flags == ["--splits=1", "--no-fuse"]

@@ -66,8 +66,9 @@ def test_A04_rows_of_a_bitmap_with_nothing_visible():
     assert (out[empty] == 0).all() and (lse[empty] == -np.inf).all()
 
 
+@pytest.mark.parametrize("form, splits", [(None, 1), (None, 4), ("simt", 1), ("simt", 4)])
 @pytest.mark.parametrize("bias", [-math.inf, float(np.finfo(np.float32).min)])
-def test_A04_an_additive_bias_removes_keys_only_where_it_is_infinite(bias):
+def test_A04_an_additive_bias_removes_keys_only_where_it_is_infinite(bias, form, splits):
     with pf.Graph("biased", batch=1, q_len=9, kv_len=70) as g:
         q, rows, cache = g.tokens("q", heads=4, dim=64), g.rows(), g.paged_kv("cache", heads=4, dim=64)
         table = g.tensor("table", 9)
@@ -78,7 +79,8 @@ def test_A04_an_additive_bias_removes_keys_only_where_it_is_infinite(bias):
     batch = random_batch(seeded("A04b"), config, [9], [70])
     table = np.zeros(9, np.float32)
     table[[0, 4, 8]] = bias
-    out, lse = pf.compile(g)(q=batch.q, rows=batch.rows, cache=paged(batch, config, seeded("p")), table=table)
+    compiled = pf.compile(g, form=form, splits=splits, kv_tile=16)  # each part has keys
+    out, lse = compiled(q=batch.q, rows=batch.rows, cache=paged(batch, config, seeded("p")), table=table)
     expected = reference.attention(
         batch.q,
         batch.keys,

@@ -85,8 +85,7 @@ private:
 
 ConsumerEmitter::Tile ConsumerEmitter::readTile(ValueRange note, Value queryTurn) {
   Tile tile;
-  tile.request = {note[TileNote::Request], note[TileNote::FirstToken], note[TileNote::QLen],
-                  note[TileNote::KVLen], Value()};
+  tile.request = Request::ofNote(space, note);
   tile.firstRow = note[TileNote::FirstRow];
   tile.head = note[TileNote::Head];
   tile.q = b.add(laneRows, tile.firstRow);
@@ -148,14 +147,13 @@ ConsumerEmitter::State ConsumerEmitter::step(const Tile &tile, ScoreMask &mask, 
     now.max = b.maxF(now.max, before->max);
   Value offset, factor;
   if (space.score) {
-    // A region may give any f32, such as the smallest: its product with the exponent's factor would
-    // not be finite, the difference to the maximum is.
+    // The difference first, as exp2Difference has it.
     Value top = b.finiteMax(now.max, now.max);
     s = mapElements(b, s, top,
                     [&](Value score, ValueRange row, Value) { return b.subF(score, row[0]); });
     offset = b.rows(0);
     if (before)
-      factor = b.approx(ApproxKind::Exp2, b.mulF(b.subF(before->max, top), exponent));
+      factor = b.exp2Difference(before->max, top, exponent);
   } else {
     Value top = b.mulF(now.max, exponent);
     offset = b.negF(masked ? b.finiteMax(now.max, top) : top);
@@ -300,21 +298,9 @@ void ConsumerEmitter::storeLse(const Tile &tile, Value lse) {
 //===----------------------------------------------------------------------===//
 
 void ConsumerEmitter::emit() {
-  Value zero = b.i32(0);
-  b.whileLoopWithHead(
-      {zero, zero},
-      [&](ValueRange turns) {
-        WaitOp::create(b, shared.query, turns[1]);
-        SmallVector<Type> types(TileNote::Words, b.getI32Type());
-        auto note = ReadNoteOp::create(b, types, shared.query, turns[1]);
-        Values words(note.getResults());
-        return std::pair(b.atLeast(words[TileNote::FirstRow], zero), words);
-      },
-      [&](ValueRange values) {
-        Tile tile = readTile(values.drop_front(2), values[1]);
-        Value turn = foldTile(tile, values.drop_front(2), values[0]);
-        return Values{turn, b.add(values[1], 1)};
-      });
+  forEachNote(b, shared.query, [&](Value turn, Value queryTurn, ValueRange note) {
+    return foldTile(readTile(note, queryTurn), note, turn);
+  });
   if (shared.output)
     b.singleThread([&] { WaitStoresOp::create(b, UnitAttr()); });
 }

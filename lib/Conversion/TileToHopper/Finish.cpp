@@ -18,8 +18,8 @@ Finished pagefold::hopper::finishState(HopperBuilder &b, const FoldSpace &space,
     Value own = b.mulF(max, constant(space.naturalScale()));
     naturalTop = b.maxF(own, sink);
     Value finite = b.finiteMax(naturalTop, naturalTop), log2e = constant(M_LOG2E);
-    factor = b.approx(ApproxKind::Exp2, b.mulF(b.subF(own, finite), log2e));
-    Value share = b.approx(ApproxKind::Exp2, b.mulF(b.subF(sink, finite), log2e));
+    factor = b.exp2Difference(own, finite, log2e);
+    Value share = b.exp2Difference(sink, finite, log2e);
     sum = b.addF(b.mulF(sum, factor), share);
   }
   Value empty = b.compareF(arith::CmpFPredicate::OEQ, sum, zero);

@@ -63,3 +63,5 @@ FoldSpace::FoldSpace(tile::SpaceOp space) {
   for (VisitKind kind : llvm::reverse(kinds))
     rangeIsMasked.push_back(kind != VisitKind::Full);
 }
+
+bool FoldSpace::hasKeyStarts() const { return dense || tile::PagedOp(paged).getStarts(); }

@@ -46,6 +46,8 @@ struct FoldSpace {
   bool hull = false;
 
   int64_t heads() const { return kvHeads * group; }
+  /// Whether a request's keys start where an offset says (Request::keys).
+  bool hasKeyStarts() const;
   /// From a row's maximum to its natural scale: a score region has seen scaled scores.
   double naturalScale() const { return score ? 1.0 : scale; }
 };

@@ -199,6 +199,18 @@ Value HopperBuilder::vectorOf(ValueRange elements) {
   return createOrFold<vector::FromElementsOp>(type, elements);
 }
 
+Value HopperBuilder::finiteMax(Value max, Value value) {
+  bool scalar = max.getType().isF32();
+  auto constant = [&](double x) { return scalar ? f32(x) : rows(x); };
+  Value nothing =
+      compareF(arith::CmpFPredicate::OEQ, max, constant(-std::numeric_limits<double>::infinity()));
+  return select(nothing, constant(0), value);
+}
+
+Value HopperBuilder::exp2Difference(Value own, Value top, Value factor) {
+  return approx(ApproxKind::Exp2, mulF(subF(own, top), factor));
+}
+
 //===----------------------------------------------------------------------===//
 // Warps
 //===----------------------------------------------------------------------===//
@@ -208,13 +220,6 @@ Value HopperBuilder::cta() { return CtaOp::create(*this, getI32Type()); }
 Value HopperBuilder::ctas() { return CtasOp::create(*this, getI32Type()); }
 Value HopperBuilder::warpReduce(ReduceKind kind, Value value) {
   return WarpReduceOp::create(*this, getI32Type(), kind, value);
-}
-Value HopperBuilder::finiteMax(Value max, Value value) {
-  bool scalar = max.getType().isF32();
-  auto constant = [&](double x) { return scalar ? f32(x) : rows(x); };
-  Value nothing =
-      compareF(arith::CmpFPredicate::OEQ, max, constant(-std::numeric_limits<double>::infinity()));
-  return select(nothing, constant(0), value);
 }
 Value HopperBuilder::warpScan(Value value) {
   return WarpScanOp::create(*this, getI32Type(), value);
@@ -315,6 +320,10 @@ Values HopperBuilder::countDown(Value first, Value last, ValueRange init,
       });
   results.erase(results.begin());
   return results;
+}
+
+void HopperBuilder::firstLane(llvm::function_ref<void()> body) {
+  ifThen(equal(lane(), i32(0)), body);
 }
 
 void HopperBuilder::singleThread(llvm::function_ref<void()> body) {

@@ -72,6 +72,10 @@ public:
   /// `value`, and 0 in rows whose maximum is -inf: such a row has seen nothing yet, so that any
   /// finite number serves as its maximum.
   Value finiteMax(Value max, Value value);
+  /// 2^((own - top) factor), of row maxima and a finite `top` that is at least `own`. The
+  /// difference comes first: a score region may give any f32, whose product with the factor may be
+  /// infinite, and the difference of two such products is NaN.
+  Value exp2Difference(Value own, Value top, Value factor);
 
   // Products of a warp.
   Value loadBlock(Value ring, Value turn, Value warp, int64_t column, bool transposed);
@@ -113,6 +117,8 @@ public:
   /// For i = first; i >= last; --i, with carried values.
   Values countDown(Value first, Value last, mlir::ValueRange init,
                    llvm::function_ref<Values(Value, mlir::ValueRange)> body);
+  /// Lane 0 of a warp.
+  void firstLane(llvm::function_ref<void()> body);
   /// One thread of each warpgroup.
   void singleThread(llvm::function_ref<void()> body);
 

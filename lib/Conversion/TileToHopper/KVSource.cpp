@@ -105,7 +105,7 @@ private:
   void copy(const Side &side, Value ring, Value turn, const Request &, Value kvHead, Value tile,
             ValueRange found) override {
     // Bytes may arrive before they are expected: the stage is not full before the expectation.
-    b.ifThen(b.equal(lane, b.i32(0)), [&] { ExpectOp::create(b, ring, turn); });
+    b.firstLane([&] { ExpectOp::create(b, ring, turn); });
     Value slot =
         page > boxRows ? b.remainder(b.add(b.mul(tile, space.kvTile), firstRow), page) : b.i32(0);
     b.ifThen(hasBox, [&] {

@@ -52,8 +52,7 @@ Value PartialStates::isLast(Value slot, Value parts) {
   return b.equal(ticket, last);
 }
 
-/// out = sum_p out_p 2^(m_p - m), and so the sums, with m the greatest maximum (in the exponent's
-/// base).
+/// out = sum_p out_p 2^((m_p - m) exponent), and so the sums, with m the greatest maximum.
 PartialStates::State PartialStates::merge(Value slot, Value parts, Value exponent) {
   State first = load(slot);
   Values merged = b.whileLoop(
@@ -61,11 +60,9 @@ PartialStates::State PartialStates::merge(Value slot, Value parts, Value exponen
       [&](ValueRange v) { return b.less(v[0], parts); },
       [&](ValueRange v) {
         State next = load(b.add(slot, v[0]));
-        Value max = b.maxF(v[2], next.max), top = b.finiteMax(max, b.mulF(max, exponent));
-        auto factor = [&](Value own) {
-          return b.approx(ApproxKind::Exp2, b.subF(b.mulF(own, exponent), top));
-        };
-        Value before = factor(v[2]), now = factor(next.max);
+        Value max = b.maxF(v[2], next.max), top = b.finiteMax(max, max);
+        Value before = b.exp2Difference(v[2], top, exponent);
+        Value now = b.exp2Difference(next.max, top, exponent);
         Value sum = b.addF(b.mulF(v[3], before), b.mulF(next.sum, now));
         Value scaled = ScaleRowsOp::create(b, outputType, v[1], before);
         Value other = ScaleRowsOp::create(b, outputType, next.output, now);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PipelinedSpace.h"
+#include "TileNotes.h"
 
 using namespace mlir;
 using namespace pagefold;

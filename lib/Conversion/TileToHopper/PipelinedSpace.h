@@ -18,26 +18,6 @@
 
 namespace pagefold::hopper {
 
-/// The words that travel with a query tile from the scheduler to the producer, and from there to
-/// the consumers.
-struct TileNote {
-  enum Word : int64_t {
-    FirstRow,   ///< of the request; -1 ends the consumers
-    Head,       ///< query head
-    Request,    ///<
-    FirstToken, ///< of the request
-    QLen,       ///<
-    KVLen,      ///<
-    Keys,       ///< Request::keys, or 0
-    NewestTile, ///< the first KV tile that is visited
-    FirstRange, ///< begin and end of each range of KV tiles that follow, newest first
-    Part = 16,  ///< of the KV tiles, from 0
-    Parts,      ///< of this tile's
-    Slot,       ///< of the tile's first part among the partial states
-    Words = 20
-  };
-};
-
 struct PipelinedSpace : FoldSpace {
   /// Requires a space that pipelinedRefusal() takes, whose fold has a visit list.
   PipelinedSpace(tile::SpaceOp space);

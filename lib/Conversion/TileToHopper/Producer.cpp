@@ -39,12 +39,12 @@ private:
 
   Tile readTile(ValueRange note);
   void bringQueries(const Tile &tile, Value turn);
-  void handOn(ValueRange note, Value turn);
+  void handOn(Value ring, ValueRange note, Value turn);
   Value bringTile(const Tile &tile, Value turn, Value queryTurn);
   void emitLoop();
   /// On one lane, where not one alone is at work anyway.
   void onOneLane(llvm::function_ref<void()> body) {
-    source->usesOneLane() ? body() : b.ifThen(b.equal(b.lane(), b.i32(0)), body);
+    source->usesOneLane() ? body() : b.firstLane(body);
   }
 
   SpaceKernel &kernel;
@@ -80,10 +80,7 @@ void ProducerEmitter::bringQueries(const Tile &tile, Value turn) {
 
 ProducerEmitter::Tile ProducerEmitter::readTile(ValueRange note) {
   Tile tile;
-  tile.request = {note[TileNote::Request], note[TileNote::FirstToken], note[TileNote::QLen],
-                  note[TileNote::KVLen], Value()};
-  if (space.dense || tile::PagedOp(space.paged).getStarts())
-    tile.request.keys = note[TileNote::Keys];
+  tile.request = Request::ofNote(space, note);
   tile.firstRow = note[TileNote::FirstRow];
   tile.head = note[TileNote::Head];
   tile.kvHead = b.divide(tile.head, space.group);
@@ -92,13 +89,9 @@ ProducerEmitter::Tile ProducerEmitter::readTile(ValueRange note) {
   return tile;
 }
 
-/// To the values' warp.
-void ProducerEmitter::handOn(ValueRange note, Value turn) {
-  AcquireOp::create(b, shared.valueTiles, turn);
-  onOneLane([&] {
-    WriteNoteOp::create(b, shared.valueTiles, turn, note);
-    ArriveOp::create(b, shared.valueTiles, turn);
-  });
+void ProducerEmitter::handOn(Value ring, ValueRange note, Value turn) {
+  AcquireOp::create(b, ring, turn);
+  onOneLane([&] { handNote(b, ring, turn, note); });
 }
 
 /// All copies of this warp's side for a query tile, the newest KV tile first; returns the turn
@@ -113,7 +106,7 @@ Value ProducerEmitter::bringTile(const Tile &tile, Value turn, Value queryTurn) 
   };
   auto passOn = [&] {
     bringQueries(tile, queryTurn);
-    handOn(tile.note, queryTurn);
+    handOn(shared.valueTiles, tile.note, queryTurn);
   };
   if (side == Side::Keys && source->copiesRows())
     passOn();
@@ -148,39 +141,23 @@ void ProducerEmitter::emitLoop() {
     if (Value map = side == Side::Keys ? source->keyMap() : source->valueMap())
       PrefetchMapOp::create(b, map);
   });
-  Value zero = b.i32(0), tiles = side == Side::Keys ? shared.tiles : shared.valueTiles;
-  Values turns = b.whileLoopWithHead(
-      {zero, zero},
-      [&](ValueRange now) {
-        WaitOp::create(b, tiles, now[1]);
-        SmallVector<Type> types(TileNote::Words, b.getI32Type());
-        auto note = ReadNoteOp::create(b, types, tiles, now[1]);
-        Values words(note.getResults());
-        return std::pair(b.atLeast(words[TileNote::FirstRow], zero), words);
-      },
-      [&](ValueRange now) {
-        if (!source->usesOneLane())
-          SyncWarpOp::create(b); // all lanes have read the note
-        ReleaseOp::create(b, tiles, now[1], Value());
-        Value next = bringTile(readTile(now.drop_front(2)), now[0], now[1]);
-        return Values{next, b.add(now[1], 1)};
-      });
-  if (side != Side::Keys)
-    return;
-  Values end(TileNote::Words, b.i32(-1));
-  handOn(end, turns[1]);
-  AcquireOp::create(b, shared.query, turns[1]);
-  onOneLane([&] {
-    WriteNoteOp::create(b, shared.query, turns[1], end);
-    ArriveOp::create(b, shared.query, turns[1]);
-  });
+  Value tiles = side == Side::Keys ? shared.tiles : shared.valueTiles;
+  Value last = forEachNote(b, tiles, [&](Value turn, Value noteTurn, ValueRange note) {
+    if (!source->usesOneLane())
+      SyncWarpOp::create(b); // all lanes have read the note
+    ReleaseOp::create(b, tiles, noteTurn, Value());
+    return bringTile(readTile(note), turn, noteTurn);
+  })[1];
+  if (side == Side::Keys)
+    for (Value ring : {shared.valueTiles, shared.query})
+      handOn(ring, endOfNotes(b), last);
 }
 
 /// Where one lane is enough all is in one branch, so that none stands between a stage's release and
 /// the copy into it.
 void ProducerEmitter::emit() {
   if (source->usesOneLane())
-    b.ifThen(b.equal(b.lane(), b.i32(0)), [&] { emitLoop(); });
+    b.firstLane([&] { emitLoop(); });
   else
     emitLoop();
 }

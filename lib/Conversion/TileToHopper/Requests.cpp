@@ -24,6 +24,20 @@ Request Request::of(Value number, ValueRange fields) {
   return {number, fields[0], fields[1], fields[2], fields.size() > 3 ? fields[3] : Value()};
 }
 
+Request Request::ofNote(const FoldSpace &space, ValueRange note) {
+  return {note[TileNote::Request], note[TileNote::FirstToken], note[TileNote::QLen],
+          note[TileNote::KVLen], space.hasKeyStarts() ? note[TileNote::Keys] : Value()};
+}
+
+void Request::putInto(Values &note) const {
+  note[TileNote::Request] = number;
+  note[TileNote::FirstToken] = firstToken;
+  note[TileNote::QLen] = qLen;
+  note[TileNote::KVLen] = kvLen;
+  if (keys)
+    note[TileNote::Keys] = keys;
+}
+
 RequestReader::RequestReader(SpaceKernel &kernel, const FoldSpace &space)
     : kernel(kernel), b(kernel.builder()), space(space), size(kernel.extent(space.rows, 0, -1)),
       lane(b.lane()) {}

@@ -16,6 +16,7 @@
 #define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_REQUESTS_H
 
 #include "FoldSpace.h"
+#include "TileNotes.h"
 
 namespace pagefold::hopper {
 
@@ -29,6 +30,10 @@ struct Request {
 
   Values fields() const; ///< all but the number
   static Request of(mlir::Value number, mlir::ValueRange fields);
+
+  /// As a query tile's note has it.
+  static Request ofNote(const FoldSpace &space, mlir::ValueRange note);
+  void putInto(Values &note) const;
 };
 
 class RequestReader {

@@ -97,21 +97,13 @@ Values SchedulerEmitter::noteOf(const QueryTile &tile) {
   Value firstRow = b.mul(tile.block, space.qTile);
   note[TileNote::FirstRow] = firstRow;
   note[TileNote::Head] = tile.head;
-  note[TileNote::Request] = tile.request.number;
-  note[TileNote::FirstToken] = tile.request.firstToken;
-  note[TileNote::QLen] = tile.request.qLen;
-  note[TileNote::KVLen] = tile.request.kvLen;
-  if (tile.request.keys)
-    note[TileNote::Keys] = tile.request.keys;
+  tile.request.putInto(note);
   noteVisits(tile, firstRow, note);
   return note;
 }
 
 void SchedulerEmitter::hand(ValueRange note, Value turn) {
-  b.ifThen(b.equal(b.lane(), b.i32(0)), [&] {
-    WriteNoteOp::create(b, tiles, turn, note);
-    ArriveOp::create(b, tiles, turn);
-  });
+  b.firstLane([&] { handNote(b, tiles, turn, note); });
 }
 
 /// The next ticket is drawn once the producer has taken the note: a CTA holds one tile in advance.
@@ -123,7 +115,7 @@ void SchedulerEmitter::emit() {
     AcquireOp::create(b, tiles, next);
     return Values{next};
   })[0];
-  hand(Values(TileNote::Words, b.i32(-1)), turn);
+  hand(endOfNotes(b), turn);
   requests.report();
 }
 

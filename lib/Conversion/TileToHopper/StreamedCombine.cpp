@@ -117,7 +117,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 Values CombineEmitter::loadNote(Value area) {
-  Value start = b.add(b.mul(area, PieceNote::Words), areas.firstNote);
+  Value start = areas.noteStart(b, area);
   Values note;
   for (int64_t first = 0; first < PieceNote::Words; first += kVector) {
     auto type = VectorType::get({kVector}, b.getI32Type());
@@ -136,7 +136,7 @@ RowState CombineEmitter::noKeys() {
 }
 
 RowState CombineEmitter::loadRow(Value area, Value row) {
-  Value start = b.add(b.mul(area, space.areaWords()), b.mul(row, space.stateWords()));
+  Value start = b.add(areas.stateStart(b, area), b.mul(row, space.stateWords()));
   auto load = [&](int64_t count, Value index) {
     return LoadWordsOp::create(b, VectorType::get({count}, b.getF32Type()), areas.words, index);
   };
@@ -166,7 +166,7 @@ RowState CombineEmitter::merge(const SmallVectorImpl<RowState> &states) {
   Value top = b.finiteMax(merged.max, merged.max), zero = b.f32(0);
   merged.output.assign(space.laneVectors(), b.vectorOf({zero, zero, zero, zero}));
   for (const RowState &state : states) {
-    Value factor = b.approx(ApproxKind::Exp2, b.mulF(b.subF(state.max, top), exponent));
+    Value factor = b.exp2Difference(state.max, top, exponent);
     merged.sum = b.fma(state.sum, factor, merged.sum);
     Value factors = b.vectorOf({factor, factor, factor, factor});
     for (auto [sum, output] : llvm::zip_equal(merged.output, state.output))
@@ -417,7 +417,6 @@ void pagefold::hopper::emitEmptyAreas(HopperBuilder &b, const StateAreas &areas,
   Value lane = b.lane();
   b.ifThen(b.less(lane, b.i32(2)), [&] {
     Value area = b.add(b.mul(warp, 2), lane);
-    StoreWordsOp::create(b, b.i32(-1), areas.words,
-                         b.add(b.mul(area, PieceNote::Words), areas.firstNote));
+    StoreWordsOp::create(b, b.i32(-1), areas.words, areas.noteStart(b, area));
   });
 }

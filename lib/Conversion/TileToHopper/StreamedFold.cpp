@@ -160,7 +160,7 @@ Value StreamedPiece::weigh(const Pairs &scores, Value &max, Value &sum, Value &f
   Value own = b.columnReduce(ReduceKind::Max, b.maxF(scores[0], scores[1]));
   Value newMax = b.maxF(max, own), top = b.finiteMax(newMax, newMax);
   // The difference first, then its product: both are exact where nothing has grown.
-  factor = b.approx(ApproxKind::Exp2, b.mulF(b.subF(max, top), exponent));
+  factor = b.exp2Difference(max, top, exponent);
   Value offset = b.negF(b.mulF(top, exponent));
   Values pairs;
   Value total;
@@ -294,7 +294,7 @@ void StreamedPiece::leaveNote(const StateAreas &areas, Value area) {
   note[PieceNote::FirstToken] = request.firstToken;
   note[PieceNote::QLen] = request.qLen;
   note[PieceNote::KVLen] = request.kvLen;
-  Value start = b.add(b.mul(area, PieceNote::Words), areas.firstNote);
+  Value start = areas.noteStart(b, area);
   b.ifThen(b.equal(lanes.lane, zero), [&] {
     for (int64_t i = 0; i < PieceNote::Words; i += 4)
       StoreWordsOp::create(b, b.vectorOf(ValueRange(note).slice(i, 4)), areas.words,
@@ -303,7 +303,7 @@ void StreamedPiece::leaveNote(const StateAreas &areas, Value area) {
 }
 
 void StreamedPiece::leave(const StreamedState &state, const StateAreas &areas, Value area) {
-  Value start = b.mul(area, space.areaWords());
+  Value start = areas.stateStart(b, area);
   for (size_t block = 0; block < state.output.size(); ++block)
     leaveBlock(state, block, areas.words, start);
   leaveNote(areas, area);

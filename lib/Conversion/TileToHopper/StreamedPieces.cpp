@@ -54,9 +54,7 @@ StreamedState StreamedPiece::merge(const StreamedState &first, const StreamedSta
   StreamedState merged = first;
   for (size_t block = 0; block < first.max.size(); ++block) {
     Value max = b.maxF(first.max[block], second.max[block]), top = b.finiteMax(max, max);
-    auto factorOf = [&](Value own) {
-      return b.approx(ApproxKind::Exp2, b.mulF(b.subF(own, top), exponent));
-    };
+    auto factorOf = [&](Value own) { return b.exp2Difference(own, top, exponent); };
     Value before = factorOf(first.max[block]), now = factorOf(second.max[block]);
     merged.max[block] = max;
     merged.sum[block] = b.addF(b.mulF(first.sum[block], before), b.mulF(second.sum[block], now));

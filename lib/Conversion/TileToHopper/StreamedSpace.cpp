@@ -27,8 +27,25 @@ RingType StreamedSpace::ring(int64_t dim) const {
   return RingType::get(element.getContext(), stages, kvTile, dim, element, Order::Panels, 0, warps);
 }
 
-StateAreas::StateAreas(HopperBuilder &b, const StreamedSpace &space)
-    : count(2 * space.warps), firstNote(count * space.areaWords()) {
+static constexpr int64_t kWordBytes = 4;
+
+StateAreas::StateAreas(HopperBuilder &b, const StreamedSpace &space, const StreamedRings &rings)
+    : count(2 * space.warps), areaWords(space.areaWords()) {
+  int64_t keyBytes = space.keyRing().allStages() * space.keyRing().tileBytes();
+  int64_t valueBytes = space.valueRing().allStages() * space.valueRing().tileBytes();
+  ringWords = keyBytes / space.warps / kWordBytes;
+  firstState = (keyBytes + valueBytes) / kWordBytes;
+  firstNote = firstState + space.warps * areaWords;
   auto type = WordsType::get(b.getContext(), firstNote + count * PieceNote::Words);
-  words = AllocWordsOp::create(b, type);
+  words = AllocWordsOp::create(b, type, rings.keys);
+}
+
+Value StateAreas::stateStart(HopperBuilder &b, Value area) const {
+  Value warp = b.divide(area, 2), second = b.mul(warp, ringWords);
+  Value first = b.add(b.mul(warp, areaWords), firstState);
+  return b.select(b.equal(b.remainder(area, 2), b.i32(0)), first, second);
+}
+
+Value StateAreas::noteStart(HopperBuilder &b, Value area) const {
+  return b.add(b.mul(area, PieceNote::Words), firstNote);
 }

@@ -72,13 +72,21 @@ struct PieceNote {
 };
 
 /// Where warps leave states that are not whole: each at most two, of the first and of the last
-/// segment that it reads.
+/// segment that it reads. The second lies in the memory of the warp's own keys: nothing comes after
+/// the last segment. Area 2 w + i is that of warp w.
 struct StateAreas {
-  StateAreas(HopperBuilder &b, const StreamedSpace &space);
+  /// The rings are the kernel's first allocations.
+  StateAreas(HopperBuilder &b, const StreamedSpace &space, const StreamedRings &rings);
+
+  mlir::Value stateStart(HopperBuilder &b, mlir::Value area) const; ///< its first word
+  mlir::Value noteStart(HopperBuilder &b, mlir::Value area) const;
 
   int64_t count;
   mlir::Value words;
-  int64_t firstNote; ///< word of the notes, behind the states
+
+private:
+  int64_t areaWords, ringWords; ///< of a warp
+  int64_t firstState, firstNote;
 };
 
 } // namespace pagefold::hopper

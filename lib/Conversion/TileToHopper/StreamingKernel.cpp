@@ -126,7 +126,7 @@ void pagefold::hopper::emitStreamingKernel(SpaceKernel &kernel, const StreamedSp
   StreamedRings rings;
   rings.keys = AllocRingOp::create(b, space.keyRing(), /*readers=*/0, /*writers=*/1);
   rings.values = AllocRingOp::create(b, space.valueRing(), 0, 1);
-  StateAreas areas(b, space);
+  StateAreas areas(b, space, rings);
   int64_t warpgroups = space.warps * kWarp / kWarpgroup;
   auto roles = RolesOp::create(
       b, b.getStrArrayAttr({"stream"}), b.getDenseI64ArrayAttr({warpgroups}),

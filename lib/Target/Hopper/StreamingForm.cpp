@@ -24,13 +24,16 @@ static int64_t sliceBytes(int64_t dim) {
 
 std::optional<hopper::StreamingShape> hopper::streamingShape(int64_t kDim, int64_t vDim,
                                                              int64_t packedRows) {
-  constexpr int64_t kWordBytes = 4, kAreas = 2;
+  constexpr int64_t kWordBytes = 4, kNotes = 2;
   for (int64_t warps : {8, 4}) {
-    int64_t area = (packedRows * stateWords(vDim) + kPieceWords) * kWordBytes;
-    int64_t room = kHopper.sharedMemory - kSharedSlack - kAreas * warps * area;
-    int64_t stages = room / (warps * (sliceBytes(kDim) + sliceBytes(vDim)));
-    if (stages >= kMinStages)
-      return StreamingShape{warps, std::min(stages, kMaxStages)};
+    // A warp's second state lies in the ring of its keys.
+    int64_t stateBytes = packedRows * stateWords(vDim) * kWordBytes;
+    int64_t beside = warps * (stateBytes + kNotes * kPieceWords * kWordBytes);
+    int64_t sliceOfAll = warps * (sliceBytes(kDim) + sliceBytes(vDim));
+    int64_t stages = (kHopper.sharedMemory - kSharedSlack - beside) / sliceOfAll;
+    stages = std::min(stages, kMaxStages);
+    if (stages >= kMinStages && stages * sliceBytes(kDim) >= stateBytes)
+      return StreamingShape{warps, stages};
   }
   return std::nullopt;
 }

@@ -95,14 +95,17 @@ def nothing_left_by_a_bias(function, config):
 
 
 def a_finite_minimum_is_no_mask(function, config):
-    """The score is absorbed by it: all keys weigh the same."""
+    """The score is absorbed by it: where all keys have it they weigh the same, beside others they weigh nothing."""
     import batches
     import oracle
     import torch
 
-    batch = batches.random_batch(config, [9], [70], 4)
-    bias = batches.normal(2, 9, 70)
-    bias[[0, 4, 8]] = torch.finfo(torch.float32).min
+    length = config.kv_len
+    batch = batches.random_batch(config, [9], [length], 4)
+    bias = batches.normal(2, 9, length)
+    smallest = torch.finfo(torch.float32).min
+    bias[[0, 4, 8]] = smallest
+    bias[2, : length // 2] = bias[6, length // 3 :] = smallest  # some parts of a split, wholly
     out, lse = batches.attend(function, config, batch, bias=bias)
     oracle.check(config, batch, out, None, oracle.attention(config, batch, {"bias": bias}))
     assert torch.isfinite(lse).all()
@@ -118,6 +121,13 @@ for _rows in (9, 130):
 _BIAS = Attend(**_A04, q_len=9, score=("bias", 9, 70))
 add("A04 bias of -inf", _BIAS, nothing_left_by_a_bias)
 add("A04 bias of the smallest f32", _BIAS, a_finite_minimum_is_no_mask)
+_LONG = {**_A04, "q_len": 9, "kv_len": 2100, "score": ("bias", 9, 2100)}
+for _splits in (1, 4):
+    add(
+        f"A04 bias of the smallest f32, {_splits} parts",
+        Attend(**_LONG, splits=_splits),
+        a_finite_minimum_is_no_mask,
+    )
 
 
 # ---- A12, A65: head dims and shapes that fit no tile --------------------------------------------------------

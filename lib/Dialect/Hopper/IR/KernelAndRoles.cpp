@@ -70,7 +70,7 @@ static Value namedWarp(Operation *op) {
 static LogicalResult verifyRingUses(KernelOp kernel) {
   for (auto ring : kernel.getBody().front().getOps<AllocRingOp>())
     for (Operation *use : ring->getUsers())
-      if (ring.getType().isOfWarps() != bool(namedWarp(use)))
+      if (!isa<AllocWordsOp>(use) && ring.getType().isOfWarps() != bool(namedWarp(use)))
         return use->emitOpError("C5: expects a warp to be named for a ring of warps, and for no "
                                 "other, got ")
                << ring.getType();

@@ -30,8 +30,9 @@ void SharedMemoryMap::placeTiles(Operation *allocation, int64_t bytes) {
 }
 
 void SharedMemoryMap::placeWords(AllocWordsOp words) {
-  places[words].tiles = end;
-  end += kWordBytes * words.getType().getCount();
+  int64_t begin = words.getOver() ? places[words.getOver().getDefiningOp()].tiles : end;
+  places[words].tiles = begin;
+  end = std::max(end, begin + kWordBytes * words.getType().getCount());
 }
 
 void SharedMemoryMap::placeBarriers(AllocRingOp ring) {

@@ -25,7 +25,7 @@ static constexpr float kMaxGrowth = 8;
 
 namespace {
 
-/// `factor` = 2^((oldMax - newMax) * scale), multiplied out or not, newMax = max(.., oldMax).
+/// `factor` = 2^((oldMax - newMax) * scale), multiplied out or not, with newMax a step's maximum.
 struct FactorMatch {
   ApproxOp factor;
   arith::MaxNumFOp newMax;
@@ -41,6 +41,12 @@ static arith::MulFOp scaledMaximum(Value value) {
   return value.getDefiningOp<arith::MulFOp>();
 }
 
+/// newMax = max(that of a step's scores, oldMax). The maximum of two states has no step: their merge
+/// rescales both.
+static bool isStepMaximum(arith::MaxNumFOp newMax, Value oldMax) {
+  return newMax && newMax.getRhs() == oldMax && newMax.getLhs().getDefiningOp<QuadReduceOp>();
+}
+
 /// 2^((oldMax - newMax) * scale).
 static std::optional<FactorMatch> matchScaledDifference(ApproxOp factor) {
   auto scaled = factor.getRows().getDefiningOp<arith::MulFOp>();
@@ -51,7 +57,7 @@ static std::optional<FactorMatch> matchScaledDifference(ApproxOp factor) {
   if (auto guard = subtracted.getDefiningOp<arith::SelectOp>())
     subtracted = guard.getFalseValue();
   auto newMax = subtracted.getDefiningOp<arith::MaxNumFOp>();
-  if (!newMax || newMax.getRhs() != difference.getLhs())
+  if (!isStepMaximum(newMax, difference.getLhs()))
     return std::nullopt;
   return FactorMatch{factor, newMax, difference.getLhs(), scaled.getRhs()};
 }
@@ -70,7 +76,7 @@ static std::optional<FactorMatch> matchFactor(ApproxOp factor) {
   if (!oldTop || !newTop || oldTop.getRhs() != newTop.getRhs())
     return std::nullopt;
   auto newMax = newTop.getLhs().getDefiningOp<arith::MaxNumFOp>();
-  if (!newMax || newMax.getRhs() != oldTop.getLhs())
+  if (!isStepMaximum(newMax, oldTop.getLhs()))
     return std::nullopt;
   return FactorMatch{factor, newMax, oldTop.getLhs(), oldTop.getRhs()};
 }

@@ -64,8 +64,13 @@ gpu.module @kernels {
           %next = arith.addi %t, %c1 : i32
           scf.yield %next, %oa, %new : i32, !s, vector<2xf32>
         }
-        // The division at the end is no rescale.
-        %end = hopper.scale_rows %last#1 by %one : !s
+        // The division at the end is no rescale, and the merge of two states no step.
+        %ended = hopper.scale_rows %last#1 by %one : !s
+        %greater = arith.maxnumf %last#2, %m0 : vector<2xf32>
+        %apart = arith.subf %m0, %greater : vector<2xf32>
+        %exponent = arith.mulf %apart, %scales : vector<2xf32>
+        %share = hopper.approx ex2 %exponent
+        %end = hopper.scale_rows %ended by %share : !s
         %sum = hopper.row_reduce sum %end : !s
         hopper.store_rows %sum, %out[%c0] rows %rows below %tiles : !hopper.pointer<f32>
       }
@@ -134,6 +139,11 @@ gpu.module @kernels {
 // LAZY: scf.yield %{{.*}}, %{{.*}}, %[[KEPT]]
 // LAZY-NOT: scf.if
 // LAZY: hopper.scale_rows
+// LAZY-NEXT: arith.maxnumf
+// LAZY-NEXT: arith.subf
+// LAZY-NEXT: arith.mulf
+// LAZY-NEXT: %[[SHARE:.*]] = hopper.approx ex2
+// LAZY-NEXT: hopper.scale_rows %{{.*}} by %[[SHARE]]
 
 // In an overlapped loop the factor is the loop's; the comparison stands at its head. The drain is conditional too.
 // BOTH: ^bb0({{.*}}, %[[FACTOR:[^:]*]]: vector<2xf32>):

@@ -148,12 +148,18 @@ def Hopper_StorePairOp : Hopper_Op<"store_pair", [MemoryEffects<[MemWrite]>]> {
 def Hopper_AllocWordsOp : Hopper_Op<"alloc_words", [MemoryEffects<[MemAlloc]>]> {
   let summary = "Words in shared memory, not initialised";
   let description = [{
+    `over` a ring, they begin where its tiles begin, and take what lies behind: a warp whose stages are not in use may
+    keep words in their memory.
+
     ```mlir
     %w = hopper.alloc_words : !hopper.words<1024>
+    %k = hopper.alloc_ring readers 0 : !hopper.ring<3 x 16 x 128, bf16 warps 8>
+    %o = hopper.alloc_words over %k : !hopper.words<32768>, !hopper.ring<3 x 16 x 128, bf16 warps 8>
     ```
   }];
+  let arguments = (ins Optional<Hopper_RingType>:$over);
   let results = (outs Hopper_WordsType:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "(`over` $over^)? attr-dict `:` type($result) (`,` type($over)^)?";
 }
 
 /// One word, or two or four neighbours.
