@@ -16,7 +16,7 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     **Requires** functions of attn ops, elementwise `linalg.generic` and reshapes, each with `attn.bounds`.
 
     **Ensures** that no attn op and no tensor is left: tensors are buffers that the caller owns, results
-    are trailing arguments, a cache is its pages, table and lengths. Attention stands in its standard
+    are trailing arguments, a cache is its pages, table, lengths and scales. Attention stands in its standard
     form, contract, softmax, contract, over all keys of a request: it runs, and is the baseline.
 
     **Idea.** This is bufferisation: every tensor has one producer and the caches are linear, so that a

@@ -129,6 +129,7 @@ StringRef elementName(Type type) {
       .Case([](Float64Type) { return "f64"; })
       .Case([](Float16Type) { return "f16"; })
       .Case([](BFloat16Type) { return "bf16"; })
+      .Case([](Float8E4M3FNType) { return "f8e4m3"; })
       .Case([](IntegerType integer) {
         return integer.getWidth() == 64  ? "i64"
                : integer.getWidth() == 8 ? "i8"
@@ -179,6 +180,10 @@ void FunctionConverter::addCacheArgument(attn::PagedKVType type, StringRef name)
   add("table", {any, any}, builder.getI32Type(), names({word("batch"), word(part("width"))}),
       "read");
   add("lens", {any}, builder.getI32Type(), names({word("batch")}), "read");
+  if (!type.isScaled())
+    return;
+  for (StringRef scale : {"k_scale", "v_scale"})
+    add(scale, {type.getHeads()}, builder.getF32Type(), names({heads}), "read");
 }
 
 /// Whether a tensor argument holds pages that an append writes.
@@ -223,6 +228,11 @@ LogicalResult FunctionConverter::buildSignature() {
   return success();
 }
 
+tile::KVType kvType(attn::PagedKVType cache) {
+  return tile::KVType::get(cache.getContext(), cache.getHeads(), cache.getKDim(), cache.getVDim(),
+                           cache.getElementType(), cache.getPageSize());
+}
+
 LogicalResult FunctionConverter::bindArguments() {
   unsigned next = 0;
   Block &block = target.front();
@@ -233,12 +243,12 @@ LogicalResult FunctionConverter::bindArguments() {
       values[arg] = block.getArgument(next++);
       continue;
     }
-    auto type = tile::KVType::get(builder.getContext(), cache.getHeads(), cache.getKDim(),
-                                  cache.getVDim(), cache.getElementType(), cache.getPageSize());
-    values[arg] = tile::PagedOp::create(builder, loc, type, block.getArgument(next),
-                                        block.getArgument(next + 1), block.getArgument(next + 2),
-                                        Value(), block.getArgument(next + 3));
-    next += 4;
+    auto take = [&] { return block.getArgument(next++); };
+    Value kPages = take(), vPages = take(), table = take(), lens = take();
+    Value kScale = cache.isScaled() ? take() : Value(),
+          vScale = cache.isScaled() ? take() : Value();
+    values[arg] = tile::PagedOp::create(builder, loc, kvType(cache), kPages, vPages, table, Value(),
+                                        lens, kScale, vScale);
   }
   for (auto [argument, value] : llvm::zip(arguments, block.getArguments()))
     if (auto shape = argument.description.getAs<ArrayAttr>("shape"); !tokens && !shape.empty())
@@ -366,7 +376,6 @@ Value FunctionConverter::batchOf(Value rows, Value kv, Value tokensOfBatch) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult FunctionConverter::convert(attn::CacheOp op) {
-  attn::PagedKVType cache = op.getCache().getType();
   auto pages = [&](Value tensor) {
     Value buffer = lookup(tensor);
     if (op.getLayout() == attn::Layout::NHD)
@@ -381,12 +390,11 @@ LogicalResult FunctionConverter::convert(attn::CacheOp op) {
     return Value(memref::TransposeOp::create(builder, op.getLoc(), permuted, buffer,
                                              AffineMapAttr::get(map)));
   };
-  auto type = tile::KVType::get(builder.getContext(), cache.getHeads(), cache.getKDim(),
-                                cache.getVDim(), cache.getElementType(), cache.getPageSize());
-  Value starts = op.getStarts() ? lookup(op.getStarts()) : Value();
-  values[op.getCache()] = tile::PagedOp::create(builder, op.getLoc(), type, pages(op.getKPages()),
-                                                pages(op.getVPages()), lookup(op.getTable()),
-                                                starts, lookup(op.getLens()));
+  auto optional = [&](Value tensor) { return tensor ? lookup(tensor) : Value(); };
+  values[op.getCache()] = tile::PagedOp::create(
+      builder, op.getLoc(), kvType(op.getCache().getType()), pages(op.getKPages()),
+      pages(op.getVPages()), lookup(op.getTable()), optional(op.getStarts()), lookup(op.getLens()),
+      optional(op.getKScale()), optional(op.getVScale()));
   return success();
 }
 

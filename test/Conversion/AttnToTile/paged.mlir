@@ -60,3 +60,35 @@ func.func @argument(%q: tensor<?x2x64xf16>, %cache: !cache {pagefold.name = "kv"
   %o = attn.attention %q, %c rows(%rows) scale 0.125 : tensor<?x2x64xf16>, !cache, tensor<?xi32> -> tensor<?x2x64xf16>
   return %o, %c : tensor<?x2x64xf16>, !cache
 }
+
+// -----
+
+// Pages of 8 bits bring their scales along, as the cache's operands or as two more arguments of it.
+// CHECK-LABEL: func.func @scaled(
+// CHECK-SAME: {access = "readwrite", dtype = "f8e4m3", name = "arg1", shape = ["cache.pages", 16, 2, 64]}
+// CHECK-SAME: {access = "read", dtype = "f32", name = "arg5", shape = [2]}
+// CHECK: tile.paged %arg1, %arg2 table(%arg3) lens(%arg4) scales(%arg5, %arg6 : {{.*}}) : {{.*}} -> <2 heads, 64 x 64, f8E4M3FN, page 16>
+!cache = !attn.paged_kv<2 heads, 64 x 64, f8E4M3FN, page 16>
+!pages = tensor<?x16x2x64xf8E4M3FN>
+func.func @scaled(%q: tensor<?x2x64xf16>, %k: !pages, %v: !pages, %table: tensor<?x?xi32>, %lens: tensor<?xi32>,
+                  %ks: tensor<2xf32>, %vs: tensor<2xf32>, %rows: tensor<?xi32>) -> tensor<?x2x64xf16>
+    attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 512>} {
+  %c = attn.cache %k, %v table(%table) lens(%lens) scales(%ks, %vs : tensor<2xf32>, tensor<2xf32>) layout(nhd)
+    : !pages, !pages, tensor<?x?xi32>, tensor<?xi32> -> !cache
+  %o = attn.attention %q, %c rows(%rows) scale 0.125 : tensor<?x2x64xf16>, !cache, tensor<?xi32> -> tensor<?x2x64xf16>
+  return %o : tensor<?x2x64xf16>
+}
+
+// CHECK-LABEL: func.func @scaled_argument(
+// CHECK-SAME: {access = "readwrite", dtype = "f8e4m3", name = "kv.v_pages", shape = ["kv.pages", 16, 2, 64]}
+// CHECK-SAME: {access = "read", dtype = "i32", name = "kv.lens", shape = ["batch"]}
+// CHECK-SAME: {access = "read", dtype = "f32", name = "kv.k_scale", shape = [2]}
+// CHECK-SAME: {access = "read", dtype = "f32", name = "kv.v_scale", shape = [2]}
+// CHECK-SAME: {access = "read", dtype = "i32", name = "arg2", shape = ["batch+1"]}
+// CHECK: tile.paged %arg1, %arg2 table(%arg3) lens(%arg4) scales(%arg5, %arg6 : {{.*}})
+// CHECK: tile.batch rows(%arg7)
+func.func @scaled_argument(%k: tensor<?x2x64xf32>, %cache: !cache {pagefold.name = "kv"}, %rows: tensor<?xi32>) -> !cache
+    attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 512>} {
+  %c = attn.append %k, %k to %cache rows(%rows) : tensor<?x2x64xf32>, tensor<?x2x64xf32>, !cache, tensor<?xi32>
+  return %c : !cache
+}

@@ -89,6 +89,61 @@ func.func @f(%k: tensor<?x16x8x128xbf16>, %v: tensor<?x16x8x128xbf16>, %table: t
 
 // -----
 
+// cache C6
+func.func @f(%k: tensor<?x16x8x128xf8E4M3FN>, %table: tensor<?x?xi32>, %lens: tensor<?xi32>) {
+  // expected-error@+1 {{expects scales for elements of 'f8E4M3FN'}}
+  attn.cache %k, %k table(%table) lens(%lens) layout(nhd)
+    : tensor<?x16x8x128xf8E4M3FN>, tensor<?x16x8x128xf8E4M3FN>, tensor<?x?xi32>, tensor<?xi32>
+    -> !attn.paged_kv<8 heads, 128 x 128, f8E4M3FN, page 16>
+  return
+}
+
+// -----
+
+// cache C6
+func.func @f(%k: tensor<?x16x8x128xbf16>, %table: tensor<?x?xi32>, %lens: tensor<?xi32>, %scale: tensor<8xf32>) {
+  // expected-error@+1 {{expects no scales for elements of 'bf16'}}
+  attn.cache %k, %k table(%table) lens(%lens) scales(%scale, %scale : tensor<8xf32>, tensor<8xf32>) layout(nhd)
+    : tensor<?x16x8x128xbf16>, tensor<?x16x8x128xbf16>, tensor<?x?xi32>, tensor<?xi32>
+    -> !attn.paged_kv<8 heads, 128 x 128, bf16, page 16>
+  return
+}
+
+// -----
+
+// cache C6: one scale for all heads
+func.func @f(%k: tensor<?x16x8x128xf8E4M3FN>, %table: tensor<?x?xi32>, %lens: tensor<?xi32>, %scale: tensor<8xf32>, %one: tensor<1xf32>) {
+  // expected-error@+1 {{expects a v_scale for each of the 8 KV heads, got 'tensor<1xf32>'}}
+  attn.cache %k, %k table(%table) lens(%lens) scales(%scale, %one : tensor<8xf32>, tensor<1xf32>) layout(nhd)
+    : tensor<?x16x8x128xf8E4M3FN>, tensor<?x16x8x128xf8E4M3FN>, tensor<?x?xi32>, tensor<?xi32>
+    -> !attn.paged_kv<8 heads, 128 x 128, f8E4M3FN, page 16>
+  return
+}
+
+// -----
+
+// cache C6: one of the two, which only the generic form can say
+func.func @f(%k: tensor<?x16x8x128xf8E4M3FN>, %table: tensor<?x?xi32>, %lens: tensor<?xi32>, %scale: tensor<8xf32>) {
+  // expected-error@+1 {{expects the scales of keys and of values, got one of them}}
+  "attn.cache"(%k, %k, %table, %lens, %scale) <{layout = 0 : i32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 1, 0>}>
+    : (tensor<?x16x8x128xf8E4M3FN>, tensor<?x16x8x128xf8E4M3FN>, tensor<?x?xi32>, tensor<?xi32>, tensor<8xf32>)
+    -> !attn.paged_kv<8 heads, 128 x 128, f8E4M3FN, page 16>
+  return
+}
+
+// -----
+
+// A32: pages of another float of 8 bits
+func.func @f(%k: tensor<?x16x8x128xf8E5M2>, %table: tensor<?x?xi32>, %lens: tensor<?xi32>, %scale: tensor<8xf32>) {
+  // expected-error@+1 {{operand #0 must be rank-4 tensor of pages, but got 'tensor<?x16x8x128xf8E5M2>'}}
+  attn.cache %k, %k table(%table) lens(%lens) scales(%scale, %scale : tensor<8xf32>, tensor<8xf32>) layout(nhd)
+    : tensor<?x16x8x128xf8E5M2>, tensor<?x16x8x128xf8E5M2>, tensor<?x?xi32>, tensor<?xi32>
+    -> !attn.paged_kv<8 heads, 128 x 128, f8E4M3FN, page 16>
+  return
+}
+
+// -----
+
 // append C1
 !cache = !attn.paged_kv<8 heads, 128 x 64, bf16, page 16>
 func.func @f(%k: tensor<?x4x128xbf16>, %v: tensor<?x8x64xbf16>, %cache: !cache, %rows: tensor<?xi32>) {
@@ -124,6 +179,16 @@ func.func @f(%k: tensor<5x8x128xbf16>, %v: tensor<6x8x64xbf16>, %cache: !cache, 
 func.func @f(%k: tensor<?x8x128xf32>, %v: tensor<?x8x128xbf16>, %cache: !cache, %rows: tensor<?xi32>) {
   // expected-error@+1 {{expects key rows of the cache's element type 'bf16', got 'f32'}}
   attn.append %k, %v to %cache rows(%rows) : tensor<?x8x128xf32>, tensor<?x8x128xbf16>, !cache, tensor<?xi32>
+  return
+}
+
+// -----
+
+// append C1, C2: a cache with scales takes rows of every type, but of f8E4M3FN
+!cache = !attn.paged_kv<8 heads, 128 x 128, f8E4M3FN, page 16>
+func.func @f(%k: tensor<?x8x128xf8E4M3FN>, %v: tensor<?x8x128xbf16>, %cache: !cache, %rows: tensor<?xi32>) {
+  // expected-error@+1 {{operand #0 must be [tokens, heads, head_dim] tensor, but got 'tensor<?x8x128xf8E4M3FN>'}}
+  attn.append %k, %v to %cache rows(%rows) : tensor<?x8x128xf8E4M3FN>, tensor<?x8x128xbf16>, !cache, tensor<?xi32>
   return
 }
 

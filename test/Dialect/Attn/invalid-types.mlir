@@ -20,8 +20,26 @@ func.func private @f(!attn.paged_kv<8 heads, 128 x 520, bf16, page 16>)
 // -----
 
 // paged_kv C3
-// expected-error@+1 {{expects f32, f16 or bf16 elements, got 'f64'}}
+// expected-error@+1 {{expects f32, f16, bf16 or f8E4M3FN elements, got 'f64'}}
 func.func private @f(!attn.paged_kv<8 heads, 128 x 128, f64, page 16>)
+
+// -----
+
+// paged_kv C3, A32: of the floats of 8 bits only the one
+// expected-error@+1 {{expects f32, f16, bf16 or f8E4M3FN elements, got 'f8E5M2'}}
+func.func private @f(!attn.paged_kv<8 heads, 128 x 128, f8E5M2, page 16>)
+
+// -----
+
+// paged_kv C3: e4m3 with infinities
+// expected-error@+1 {{expects f32, f16, bf16 or f8E4M3FN elements, got 'f8E4M3'}}
+func.func private @f(!attn.paged_kv<8 heads, 128 x 128, f8E4M3, page 16>)
+
+// -----
+
+// paged_kv C3: e4m3 without a negative zero
+// expected-error@+1 {{expects f32, f16, bf16 or f8E4M3FN elements, got 'f8E4M3FNUZ'}}
+func.func private @f(!attn.paged_kv<8 heads, 128 x 128, f8E4M3FNUZ, page 16>)
 
 // -----
 

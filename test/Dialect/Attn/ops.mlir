@@ -27,6 +27,24 @@ func.func @cache_of_one_list(%k: tensor<?x2x1x192xf16>, %v: tensor<?x2x1x128xf16
   return %c : !attn.paged_kv<2 heads, 192 x 128, f16, page 1>
 }
 
+// Elements of 8 bits come with scales. Rows of other types are appended, and queries of another type attend.
+// CHECK-LABEL: func.func @scaled_cache
+// CHECK: attn.cache {{.*}} lens(%{{.*}}) scales(%{{.*}}, %{{.*}} : tensor<2xf32>, tensor<2xf32>) layout(nhd)
+// CHECK-SAME: -> !attn.paged_kv<2 heads, 64 x 64, f8E4M3FN, page 16>
+// CHECK: attn.append {{.*}} : tensor<?x2x64xf16>, tensor<?x2x64xf32>, !attn.paged_kv<2 heads, 64 x 64, f8E4M3FN, page 16>
+// CHECK: attn.attention {{.*}} : tensor<?x8x64xbf16>, !attn.paged_kv<2 heads, 64 x 64, f8E4M3FN, page 16>, tensor<?xi32> -> tensor<?x8x64xbf16>
+!scaled = !attn.paged_kv<2 heads, 64 x 64, f8E4M3FN, page 16>
+func.func @scaled_cache(%pages: tensor<?x16x2x64xf8E4M3FN>, %table: tensor<?x?xi32>, %lens: tensor<?xi32>,
+                        %k_scale: tensor<2xf32>, %v_scale: tensor<2xf32>, %q: tensor<?x8x64xbf16>,
+                        %k: tensor<?x2x64xf16>, %v: tensor<?x2x64xf32>, %rows: tensor<?xi32>) -> tensor<?x8x64xbf16> {
+  %c = attn.cache %pages, %pages table(%table) lens(%lens)
+    scales(%k_scale, %v_scale : tensor<2xf32>, tensor<2xf32>) layout(nhd)
+    : tensor<?x16x2x64xf8E4M3FN>, tensor<?x16x2x64xf8E4M3FN>, tensor<?x?xi32>, tensor<?xi32> -> !scaled
+  %d = attn.append %k, %v to %c rows(%rows) : tensor<?x2x64xf16>, tensor<?x2x64xf32>, !scaled, tensor<?xi32>
+  %o = attn.attention %q, %d rows(%rows) scale 0.125 : tensor<?x8x64xbf16>, !scaled, tensor<?xi32> -> tensor<?x8x64xbf16>
+  return %o : tensor<?x8x64xbf16>
+}
+
 // CHECK-LABEL: func.func @append
 // CHECK: attn.append %{{.*}}, %{{.*}} to %{{.*}} rows(%{{.*}}) : tensor<?x8x128xbf16>, tensor<?x8x128xbf16>,
 func.func @append(%k: tensor<?x8x128xbf16>, %v: tensor<?x8x128xbf16>, %cache: !cache, %rows: tensor<?xi32>) {

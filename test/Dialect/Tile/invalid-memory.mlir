@@ -82,6 +82,42 @@ func.func @paged(%k: memref<?x16x8x128xbf16>, %v: memref<?x16x8x64xbf16>, %table
 
 // -----
 
+func.func @paged(%k: memref<?x16x8x128xf8E4M3FN>, %table: memref<?x?xi32>, %lens: memref<?xi32>) {
+  // expected-error@+1 {{C4: expects scales of keys and of values for elements of 'f8E4M3FN'}}
+  %kv = tile.paged %k, %k table(%table) lens(%lens)
+    : memref<?x16x8x128xf8E4M3FN>, memref<?x16x8x128xf8E4M3FN>, memref<?x?xi32>, memref<?xi32> -> !tile.kv<8 heads, 128 x 128, f8E4M3FN, page 16>
+  return
+}
+
+// -----
+
+func.func @paged(%k: memref<?x16x8x128xbf16>, %table: memref<?x?xi32>, %lens: memref<?xi32>, %scale: memref<8xf32>) {
+  // expected-error@+1 {{C4: expects no scales for elements of 'bf16'}}
+  %kv = tile.paged %k, %k table(%table) lens(%lens) scales(%scale, %scale : memref<8xf32>, memref<8xf32>)
+    : memref<?x16x8x128xbf16>, memref<?x16x8x128xbf16>, memref<?x?xi32>, memref<?xi32> -> !tile.kv<8 heads, 128 x 128, bf16, page 16>
+  return
+}
+
+// -----
+
+func.func @paged(%k: memref<?x16x8x128xf8E4M3FN>, %table: memref<?x?xi32>, %lens: memref<?xi32>, %scale: memref<8xf32>, %one: memref<1xf32>) {
+  // expected-error@+1 {{C4: expects v_scale to be [8] of f32 with contiguous rows, got 'memref<1xf32>'}}
+  %kv = tile.paged %k, %k table(%table) lens(%lens) scales(%scale, %one : memref<8xf32>, memref<1xf32>)
+    : memref<?x16x8x128xf8E4M3FN>, memref<?x16x8x128xf8E4M3FN>, memref<?x?xi32>, memref<?xi32> -> !tile.kv<8 heads, 128 x 128, f8E4M3FN, page 16>
+  return
+}
+
+// -----
+
+func.func @paged(%k: memref<?x16x8x128xf8E4M3FN>, %table: memref<?x?xi32>, %lens: memref<?xi32>, %scale: memref<8xf32>) {
+  // expected-error@+1 {{C4: expects scales of keys and of values for elements of 'f8E4M3FN'}}
+  %kv = "tile.paged"(%k, %k, %table, %lens, %scale) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 1>}>
+    : (memref<?x16x8x128xf8E4M3FN>, memref<?x16x8x128xf8E4M3FN>, memref<?x?xi32>, memref<?xi32>, memref<8xf32>) -> !tile.kv<8 heads, 128 x 128, f8E4M3FN, page 16>
+  return
+}
+
+// -----
+
 func.func @dense(%k: memref<?x8x64xf32>, %v: memref<?x8x64xf32>, %rows: memref<?xi32>) {
   // expected-error@+1 {{C1: expects a KV type without a page size}}
   %kv = tile.dense %k, %v rows(%rows) : memref<?x8x64xf32>, memref<?x8x64xf32>, memref<?xi32> -> !tile.kv<8 heads, 64 x 64, f32, page 16>

@@ -16,8 +16,18 @@ func.func private @kv_c2(!tile.kv<8 heads, 128 x 520, bf16, page 16>)
 
 // -----
 
-// expected-error@+1 {{C3: expects f32, f16 or bf16 elements, got 'f64'}}
+// expected-error@+1 {{C3: expects f32, f16 or bf16 elements without pages, got 'f64'}}
 func.func private @kv_c3(!tile.kv<8 heads, 128 x 128, f64>)
+
+// -----
+
+// expected-error@+1 {{C3: expects f32, f16 or bf16 elements without pages, got 'f8E4M3FN'}}
+func.func private @kv_c3(!tile.kv<8 heads, 128 x 128, f8E4M3FN>)
+
+// -----
+
+// expected-error@+1 {{C3: expects f32, f16, bf16 or f8E4M3FN elements, got 'f8E5M2'}}
+func.func private @kv_c3(!tile.kv<8 heads, 128 x 128, f8E5M2, page 16>)
 
 // -----
 

@@ -34,6 +34,16 @@ func.func @one_list(%k: memref<?x1x2x192xf16, strided<[?, ?, ?, 1], offset: ?>>,
   return
 }
 
+// CHECK-LABEL: func.func @scaled
+// CHECK: tile.paged {{.*}} lens(%{{.*}}) scales(%{{.*}}, %{{.*}} : memref<2xf32, strided<[1], offset: ?>>, memref<2xf32>) : {{.*}} -> <2 heads, 64 x 64, f8E4M3FN, page 16>
+func.func @scaled(%k: memref<?x16x2x64xf8E4M3FN>, %table: memref<?x?xi32>, %lens: memref<?xi32>,
+                  %ks: memref<2xf32, strided<[1], offset: ?>>, %vs: memref<2xf32>) {
+  %kv = tile.paged %k, %k table(%table) lens(%lens) scales(%ks, %vs : memref<2xf32, strided<[1], offset: ?>>, memref<2xf32>)
+    : memref<?x16x2x64xf8E4M3FN>, memref<?x16x2x64xf8E4M3FN>, memref<?x?xi32>, memref<?xi32>
+    -> !tile.kv<2 heads, 64 x 64, f8E4M3FN, page 16>
+  return
+}
+
 // CHECK-LABEL: func.func @dense
 // CHECK: %[[KV:.*]] = tile.dense %{{.*}}, %{{.*}} rows(%{{.*}}) : memref<?x2x64xf32>, memref<?x2x64xf32>, memref<?xi32> -> <2 heads, 64 x 64, f32>
 // CHECK: tile.batch rows(%{{.*}}) of %[[KV]] tokens(%{{.*}}) : memref<?xi32>, <2 heads, 64 x 64, f32>, memref<?x2x64xf32>

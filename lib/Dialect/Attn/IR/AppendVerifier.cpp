@@ -93,7 +93,7 @@ LogicalResult AppendOp::verifyRegions() {
       return failure();
     Type element = getPrologueElementType(r.prologue, type),
          want = getCache().getType().getElementType();
-    if (element != want)
+    if (element != want && !getCache().getType().isScaled())
       return emitOpError("expects ")
              << r.name << " rows of the cache's element type " << want << ", got " << element;
   }

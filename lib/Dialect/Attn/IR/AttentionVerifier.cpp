@@ -171,7 +171,7 @@ LogicalResult AttentionOp::verifyRegions() {
                             getQueryCaptures())))
     return failure();
   Type queryType = getPrologueElementType(getQueryPrologue(), tensorType(getQuery()));
-  if (queryType != getKVElementType())
+  if (queryType != getKVElementType() && !PagedKVType::isScaled(getKVElementType()))
     return emitOpError("expects queries of the keys' element type ")
            << getKVElementType() << ", got " << queryType;
   return success();

@@ -59,6 +59,25 @@ static LogicalResult verifyTable(CacheOp op) {
   return success();
 }
 
+/// C6
+static LogicalResult verifyScales(CacheOp op) {
+  PagedKVType cache = op.getCache().getType();
+  if (!op.getKScale() != !op.getVScale())
+    return op.emitOpError("expects the scales of keys and of values, got one of them");
+  if (cache.isScaled() != bool(op.getKScale()))
+    return op.emitOpError() << (cache.isScaled() ? "expects scales for elements of "
+                                                 : "expects no scales for elements of ")
+                            << cache.getElementType();
+  if (!cache.isScaled())
+    return success();
+  for (auto [name, scale] :
+       {std::pair{"k_scale", op.getKScale()}, std::pair{"v_scale", op.getVScale()}})
+    if (scale.getType().getDimSize(0) != cache.getHeads())
+      return op.emitOpError("expects a ") << name << " for each of the " << cache.getHeads()
+                                          << " KV heads, got " << scale.getType();
+  return success();
+}
+
 LogicalResult CacheOp::verify() {
   PagedKVType cache = getCache().getType();
   if (failed(verifyPages(*this, "k_pages", getKPages(), cache.getKDim())) ||
@@ -68,7 +87,9 @@ LogicalResult CacheOp::verify() {
           vPages = tensorType(getVPages()).getDimSize(0);
   if (!sizesAgree(kPages, vPages))
     return emitOpError("expects as many V pages as K pages, ") << kPages << ", got " << vPages;
-  return verifyTable(*this);
+  if (failed(verifyTable(*this)))
+    return failure();
+  return verifyScales(*this);
 }
 
 //===----------------------------------------------------------------------===//

@@ -24,6 +24,10 @@ void AttnDialect::registerTypes() {
       >();
 }
 
+bool PagedKVType::isElement(Type type) {
+  return isa<Float32Type, Float16Type, BFloat16Type>(type) || isScaled(type);
+}
+
 LogicalResult PagedKVType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t heads,
                                   int64_t kDim, int64_t vDim, Type elementType, int64_t pageSize) {
   if (heads < 1)
@@ -32,8 +36,8 @@ LogicalResult PagedKVType::verify(function_ref<InFlightDiagnostic()> emitError, 
     if (!isHeadDim(dim))
       return emitError() << "expects " << name << " to be a multiple of 8 from 8 to 512, got "
                          << dim;
-  if (!isa<Float32Type, Float16Type, BFloat16Type>(elementType))
-    return emitError() << "expects f32, f16 or bf16 elements, got " << elementType;
+  if (!isElement(elementType))
+    return emitError() << "expects f32, f16, bf16 or f8E4M3FN elements, got " << elementType;
   if (pageSize < 1 || pageSize > 1024)
     return emitError() << "expects a page of 1 to 1024 tokens, got " << pageSize;
   return success();

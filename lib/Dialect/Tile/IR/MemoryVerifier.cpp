@@ -23,6 +23,20 @@ static Type f32(Operation *op) { return Float32Type::get(op->getContext()); }
 // Keys, values, batch, mask
 //===----------------------------------------------------------------------===//
 
+/// C4
+static LogicalResult verifyScales(PagedOp op) {
+  KVType kv = op.getKv().getType();
+  if (!op.getKScale() != !op.getVScale() || kv.isScaled() != bool(op.getKScale()))
+    return op.emitOpError("C4: expects ")
+           << (kv.isScaled() ? "scales of keys and of values" : "no scales") << " for elements of "
+           << kv.getElementType();
+  if (!kv.isScaled())
+    return success();
+  if (failed(verifyBuffer(op, "C4", "k_scale", op.getKScale(), {{kv.getHeads()}, f32(op)})))
+    return failure();
+  return verifyBuffer(op, "C4", "v_scale", op.getVScale(), {{kv.getHeads()}, f32(op)});
+}
+
 LogicalResult PagedOp::verify() {
   KVType kv = getKv().getType();
   if (!kv.isPaged())
@@ -40,7 +54,9 @@ LogicalResult PagedOp::verify() {
   if (getStarts() &&
       failed(verifyBuffer(*this, "C3", "starts", getStarts(), {{kAnyExtent}, i32(*this)})))
     return failure();
-  return verifyBuffer(*this, "C3", "lens", getLens(), {{kAnyExtent}, i32(*this)});
+  if (failed(verifyBuffer(*this, "C3", "lens", getLens(), {{kAnyExtent}, i32(*this)})))
+    return failure();
+  return verifyScales(*this);
 }
 
 LogicalResult DenseOp::verify() {

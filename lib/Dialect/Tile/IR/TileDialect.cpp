@@ -162,6 +162,8 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 // KVType
 //===----------------------------------------------------------------------===//
 
+bool KVType::isScaled() const { return pagefold::attn::PagedKVType::isScaled(getElementType()); }
+
 LogicalResult KVType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t heads,
                              int64_t kDim, int64_t vDim, Type elementType, int64_t pageSize) {
   if (heads < 1)
@@ -170,8 +172,12 @@ LogicalResult KVType::verify(function_ref<InFlightDiagnostic()> emitError, int64
     if (!pagefold::attn::PagedKVType::isHeadDim(dim))
       return emitError() << "C2: expects head dims that are multiples of 8 from 8 to 512, got "
                          << dim;
-  if (!elementType.isF32() && !elementType.isF16() && !elementType.isBF16())
-    return emitError() << "C3: expects f32, f16 or bf16 elements, got " << elementType;
+  bool isPaged = pageSize != 0;
+  if (!pagefold::attn::PagedKVType::isElement(elementType) ||
+      (!isPaged && pagefold::attn::PagedKVType::isScaled(elementType)))
+    return emitError() << "C3: expects f32, f16" << (isPaged ? ", bf16 or f8E4M3FN" : " or bf16")
+                       << " elements" << (isPaged ? "" : " without pages") << ", got "
+                       << elementType;
   if (pageSize < 0 || pageSize > 1024)
     return emitError() << "C4: expects a page of 1 to 1024 tokens, got " << pageSize;
   return success();

@@ -62,24 +62,33 @@ def Attn_PagedKVType : Attn_Type<"PagedKV", "paged_kv"> {
 
     ```mlir
     !attn.paged_kv<8 heads, 128 x 128, bf16, page 16>
+    !attn.paged_kv<8 heads, 128 x 128, f8E4M3FN, page 16>
     ```
+
+    Elements of f8E4M3FN come with scales, a positive f32 for each KV head and for each of K and V: a stored `b`
+    of head `g` stands for `b * scale[g]`.
 
     Constraints:
     * C1: 1 <= heads.
     * C2: k_dim and v_dim are multiples of 8 from 8 to 512.
-    * C3: the element type is f32, f16 or bf16.
+    * C3: the element type is f32, f16, bf16 or f8E4M3FN. Other floats of 8 bits, such as f8E5M2, are refused.
     * C4: 1 <= page <= 1024.
   }];
   let parameters = (ins TypeParameter<"int64_t", "KV heads">:$heads,
                         TypeParameter<"int64_t", "elements of a K row">:$kDim,
                         TypeParameter<"int64_t", "elements of a V row">:$vDim,
-                        TypeParameter<"::mlir::Type", "f32, f16 or bf16">:$elementType,
+                        TypeParameter<"::mlir::Type", "f32, f16, bf16 or f8E4M3FN">:$elementType,
                         TypeParameter<"int64_t", "tokens of a page">:$pageSize);
   let assemblyFormat = "`<` $heads `heads` `,` $kDim `x` $vDim `,` $elementType `,` `page` $pageSize `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// What a head dim may be: a multiple of 8 from 8 to 512.
     static bool isHeadDim(int64_t dim) { return dim >= 8 && dim <= 512 && dim % 8 == 0; }
+    /// Whether a cache may hold such elements.
+    static bool isElement(::mlir::Type type);
+    /// Whether such elements come with scales.
+    static bool isScaled(::mlir::Type element) { return ::llvm::isa<::mlir::Float8E4M3FNType>(element); }
+    bool isScaled() const { return isScaled(getElementType()); }
   }];
 }
 

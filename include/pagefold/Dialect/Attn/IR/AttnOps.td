@@ -24,7 +24,7 @@ class Attn_Op<string mnemonic, list<Trait> traits = []> : Op<Attn_Dialect, mnemo
 def Attn_Element : AnyTypeOf<[F32, F16, BF16], "f32, f16 or bf16">;
 /// [tokens, heads, head_dim]
 def Attn_Tokens : RankedTensorOf<[F32, F16, BF16], [HasAnyRankOfPred<[3]>], "[tokens, heads, head_dim] tensor">;
-def Attn_Pages : RankedTensorOf<[F32, F16, BF16], [HasAnyRankOfPred<[4]>], "rank-4 tensor of pages">;
+def Attn_Pages : RankedTensorOf<[F32, F16, BF16, F8E4M3FN], [HasAnyRankOfPred<[4]>], "rank-4 tensor of pages">;
 def Attn_Rows : RankedTensorOf<[I32], [HasAnyRankOfPred<[1]>], "1-D i32 tensor">;
 def Attn_Table : RankedTensorOf<[I32], [HasAnyRankOfPred<[1, 2]>], "1-D or 2-D i32 tensor">;
 def Attn_Positions : RankedTensorOf<[I32, I64], [HasAnyRankOfPred<[1]>], "1-D i32 or i64 tensor">;
@@ -39,7 +39,7 @@ def Attn_Capture : AnyTypeOf<[F32, I32, AnyRankedTensor, Attn_PagedKVType], "sca
 // The cache
 //===----------------------------------------------------------------------===//
 
-def Attn_CacheOp : Attn_Op<"cache", [Pure]> {
+def Attn_CacheOp : Attn_Op<"cache", [Pure, AttrSizedOperandSegments]> {
   let summary = "Builds a paged cache from pages, page table and lengths";
   let description = [{
     Key `k` of request `r` lies in page `table[r, k floordiv S]`, slot `k mod S`. The table has padded
@@ -56,19 +56,31 @@ def Attn_CacheOp : Attn_Op<"cache", [Pure]> {
       -> !attn.paged_kv<8 heads, 128 x 128, bf16, page 16>
     ```
 
+    Pages of f8E4M3FN come with scales, finite and above 0: element `b` of KV head `g` stands for `b * k_scale[g]`
+    in K and `b * v_scale[g]` in V. Attention computes with these values, and appends round to them.
+
+    ```mlir
+    %cache = attn.cache %k_pages, %v_pages table(%table) lens(%lens)
+      scales(%k_scale, %v_scale : tensor<8xf32>, tensor<8xf32>) layout(nhd)
+      : tensor<?x16x8x128xf8E4M3FN>, tensor<?x16x8x128xf8E4M3FN>, tensor<?x?xi32>, tensor<?xi32>
+      -> !attn.paged_kv<8 heads, 128 x 128, f8E4M3FN, page 16>
+    ```
+
     Constraints:
     * C1: the element types of both page tensors and of the result are the same.
     * C2: the static dims of `k_pages` are those of the result in the layout's order: S, HK, DK.
     * C3: likewise `v_pages`: S, HK, DV; and both have the same number of pages where static.
     * C4: the table has rank 2 without `starts`, and rank 1 with it.
     * C5: static sizes agree on B: `table` has B rows, `starts` B + 1 entries, `lens` B.
+    * C6: elements of f8E4M3FN have scales, both `[HK]`; others have none.
   }];
   let arguments = (ins Attn_Pages:$kPages, Attn_Pages:$vPages, Attn_Table:$table, Optional<Attn_Rows>:$starts,
-                       Attn_Rows:$lens, DefaultValuedAttr<Attn_Layout, "Layout::NHD">:$layout);
+                       Attn_Rows:$lens, Optional<Attn_F32Vector>:$kScale, Optional<Attn_F32Vector>:$vScale,
+                       DefaultValuedAttr<Attn_Layout, "Layout::NHD">:$layout);
   let results = (outs Attn_PagedKVType:$cache);
   let assemblyFormat = [{
     $kPages `,` $vPages `table` `(` $table `)` (`starts` `(` $starts^ `:` type($starts) `)`)? `lens` `(` $lens `)`
-    `layout` `(` $layout `)` attr-dict `:` type($kPages) `,` type($vPages) `,` type($table)
+    (`scales` `(` $kScale^ `,` $vScale `:` type($kScale) `,` type($vScale) `)`)? `layout` `(` $layout `)` attr-dict `:` type($kPages) `,` type($vPages) `,` type($table)
     `,` type($lens) `->` qualified(type($cache))
   }];
   let hasVerifier = 1;
@@ -89,6 +101,9 @@ def Attn_AppendOp : Attn_Op<"append", [AttrSizedOperandSegments, SingleBlock, Is
       : tensor<?x8x128xbf16>, tensor<?x8x128xbf16>, !cache, tensor<?xi32>
     ```
 
+    Into a cache with scales a row `x` of KV head `g` goes as `x / scale[g]`, a quotient of f32 rounded to the nearest
+    f8E4M3FN, ties to even. What lies beyond +-448, the infinities too, becomes +-448; NaN stays NaN.
+
     `key(%x : type, %inner = %outer : type) {...}` and `value(...) {...}` are row-wise prologues that fusion
     fills: what they yield for the new rows is what is written. `%x` stands for `key` (or `value`); the ops
     inside are `attn.rope`, `attn.rms_norm` and elementwise `linalg.generic`.
@@ -104,7 +119,7 @@ def Attn_AppendOp : Attn_Op<"append", [AttrSizedOperandSegments, SingleBlock, Is
 
     Constraints:
     * C1: key is `[T, HK, DK]`, value `[T, HK, DV]`, with the same T where static.
-    * C2: key and value (or what their prologues yield) have the cache's element type.
+    * C2: key and value (or what their prologues yield) have the cache's element type, or any where it has scales.
     * C3: a prologue's block takes the tensor and the captures, and yields a tensor of the same shape.
     * C4: the ops of a prologue are row-wise (`attn.rope`, `attn.rms_norm`, elementwise `linalg.generic`), or
       name a destination (`tensor.empty`, `tensor.dim`, `arith.constant`).
@@ -187,7 +202,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, AttrSizedOperandSegments, Sin
     * C2: query is `[T, HQ, DK]`, the result `[T, HQ, DV]`, lse `[T, HQ]` f32; HQ, HK, DK and DV are static.
     * C3: HQ is a multiple of HK, and the group HQ / HK is at most 128.
     * C4: DK and DV are multiples of 8 from 8 to 512, and agree with the keys' and values'.
-    * C5: query (or what its prologue yields), keys and values have one element type; the result's may differ.
+    * C5: query (or what its prologue yields), keys and values have one element type; the result's may differ, and
+      of a cache with scales the query's too.
     * C6: the scale is finite and > 0.
     * C7: `symbols` and `row_values` bind as many values as the mask names; a row value is `[T]` i32.
     * C8: sinks is `[HQ]` f32.

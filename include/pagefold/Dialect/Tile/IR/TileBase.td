@@ -49,20 +49,25 @@ def Tile_KVType : Tile_Type<"KV", "kv"> {
 
     ```mlir
     !tile.kv<8 heads, 128 x 128, bf16, page 16>
+    !tile.kv<8 heads, 128 x 128, f8E4M3FN, page 16>
     !tile.kv<8 heads, 128 x 128, f32>
     ```
 
     Constraints:
     * C1: 1 <= heads.
     * C2: k_dim and v_dim are multiples of 8 from 8 to 512.
-    * C3: the element type is f32, f16 or bf16.
+    * C3: the element type is f32, f16 or bf16, or f8E4M3FN, with scales, where there are pages.
     * C4: 1 <= page <= 1024, where there is one.
   }];
   let parameters = (ins "int64_t":$heads, "int64_t":$kDim, "int64_t":$vDim, "::mlir::Type":$elementType,
                         OptionalParameter<"int64_t">:$pageSize);
   let assemblyFormat = "`<` $heads `heads` `,` $kDim `x` $vDim `,` $elementType (`,` `page` $pageSize^)? `>`";
   let genVerifyDecl = 1;
-  let extraClassDeclaration = "bool isPaged() const { return getPageSize() != 0; }";
+  let extraClassDeclaration = [{
+    bool isPaged() const { return getPageSize() != 0; }
+    /// Whether its elements come with scales, as `!attn.paged_kv` says.
+    bool isScaled() const;
+  }];
 }
 
 def Tile_MaskType : Tile_Type<"Mask", "mask"> {

@@ -14,7 +14,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
 
-def Tile_Buffer : MemRefOf<[F32, F16, BF16, I32, I64, I8]>;
+def Tile_Buffer : MemRefOf<[F32, F16, BF16, F8E4M3FN, I32, I64, I8]>;
 def Tile_Scalar : AnyTypeOf<[F32, I32]>;
 def Tile_SymbolValue : AnyTypeOf<[I32, MemRefRankOf<[I32], [1]>]>;
 
@@ -22,7 +22,7 @@ def Tile_SymbolValue : AnyTypeOf<[I32, MemRefRankOf<[I32], [1]>]>;
 // Keys, values, batch, mask
 //===----------------------------------------------------------------------===//
 
-def Tile_PagedOp : Tile_Op<"paged", [Pure]> {
+def Tile_PagedOp : Tile_Op<"paged", [Pure, AttrSizedOperandSegments]> {
   let summary = "Keys and values in pages";
   let description = [{
     Pages are `[pages, page, heads, dim]` of any strides whose rows are contiguous; key `k` of request `r` lies
@@ -33,17 +33,28 @@ def Tile_PagedOp : Tile_Op<"paged", [Pure]> {
       memref<?x?xi32>, memref<?xi32> -> !tile.kv<8 heads, 128 x 128, bf16, page 16>
     ```
 
+    With scales an element `b` of KV head `g` stands for `b * k_scale[g]` in K and `b * v_scale[g]` in V: that is what
+    loads give. `tile.append` divides by the scale, and what then lies beyond the type's numbers becomes the greatest.
+
+    ```mlir
+    %kv = tile.paged %k, %v table(%t) lens(%l) scales(%ks, %vs : memref<8xf32>, memref<8xf32>)
+      : memref<?x16x8x128xf8E4M3FN>, memref<?x16x8x128xf8E4M3FN>, memref<?x?xi32>, memref<?xi32>
+      -> !tile.kv<8 heads, 128 x 128, f8E4M3FN, page 16>
+    ```
+
     Constraints:
     * C1: the type has a page size; K and V pages are `[?, page, heads, k_dim]` and `[?, page, heads, v_dim]` of its
       element type.
     * C2: the table is `[?, ?]` i32, with `starts` `[?]` i32.
     * C3: `starts` and `lens` are `[?]` i32.
+    * C4: elements of f8E4M3FN have scales, both `[heads]` f32; others have none.
   }];
   let arguments = (ins Tile_Buffer:$kPages, Tile_Buffer:$vPages, Tile_Buffer:$table, Optional<Tile_Buffer>:$starts,
-                       Tile_Buffer:$lens);
+                       Tile_Buffer:$lens, Optional<Tile_Buffer>:$kScale, Optional<Tile_Buffer>:$vScale);
   let results = (outs Tile_KVType:$kv);
   let assemblyFormat = [{
-    $kPages `,` $vPages `table` `(` $table `)` (`starts` `(` $starts^ `)`)? `lens` `(` $lens `)` attr-dict
+    $kPages `,` $vPages `table` `(` $table `)` (`starts` `(` $starts^ `)`)? `lens` `(` $lens `)`
+    (`scales` `(` $kScale^ `,` $vScale `:` type($kScale) `,` type($vScale) `)`)? attr-dict
     `:` type($kPages) `,` type($vPages) `,` type($table) (`starts` type($starts)^)? `,` type($lens) `->` type($kv)
   }];
   let hasVerifier = 1;
