@@ -13,7 +13,6 @@ using namespace pagefold::hopper;
 
 static constexpr int64_t kUnitBytes = 16; ///< of a lane's address for ldmatrix
 static constexpr int64_t kUnitsPerPanel = kHopper.swizzleBytes / kUnitBytes;
-static constexpr int64_t kUnitsPerBlock = 2; ///< of a row
 
 /// A struct of `count` registers as inline assembly returns it.
 static Type registersOf(Type type, size_t count) {
@@ -38,17 +37,40 @@ static Value lowerLoadBlock(LoadBlockOp op, LoadBlockOp::Adaptor adaptor, Emitte
   bool transposed = op.getTransposed();
   Value row = emitter.add(low, emitter.shiftLeft(transposed ? sixteen : eight, 3));
   Value unit = emitter.bitXor(transposed ? eight : sixteen, low); // the swizzle, of unit 0 or 1
-  int64_t first = op.getColumn() / kHopper.stepDepth * kUnitsPerBlock;
+  int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t first = op.getColumn() * bytes / kUnitBytes;
   Value inPanel = emitter.bitXor(unit, emitter.i32(first % kUnitsPerPanel));
   Value offset = emitter.add(emitter.mul(row, kHopper.swizzleBytes),
                              emitter.shiftLeft(inPanel, llvm::Log2_64(kUnitBytes)));
   Value address = emitter.add(
       emitter.add(emitter.tileAddress(op.getRing(), adaptor.getTurn(), adaptor.getWarp()), offset),
-      first / kUnitsPerPanel * type.panelStride());
+      first / kUnitsPerPanel * type.panelStride() + op.getRow() * kHopper.swizzleBytes);
   std::string text = "ldmatrix.sync.aligned.m8n8.x4" + std::string(transposed ? ".trans" : "") +
                      ".shared.b16 {$0, $1, $2, $3}, [$4];";
   return emitter.vector(emitter.unpack(emitter.assembly(
       registersOf(emitter.builder.getI32Type(), 4), text, "=r,=r,=r,=r,r,~{memory}", address)));
+}
+
+/// A pair of bytes is a pair of f16 in one instruction.
+static Value lowerWidenBlock(WidenBlockOp op, WidenBlockOp::Adaptor adaptor, Emitter &emitter) {
+  SmallVector<Value> loaded = elementsOf(emitter, adaptor.getBlock());
+  auto halves = [&](Value word, bool transposed) {
+    // Transposed, a word has two columns of one token and two of the next: tokens are paired.
+    std::string order = transposed ? "prmt.b32 w, $2, 0, 0x3120; " : "mov.b32 w, $2; ";
+    return emitter.unpack(emitter.assembly(
+        registersOf(emitter.builder.getI32Type(), 2),
+        "{ .reg .b32 w; .reg .b16 l, h; " + order +
+            "mov.b32 {l, h}, w; cvt.rn.f16x2.e4m3x2 $0, l; cvt.rn.f16x2.e4m3x2 $1, h; }",
+        "=r,=r,r", word));
+  };
+  int64_t part = op.getPart();
+  if (op.getTransposed()) {
+    SmallVector<Value> first = halves(loaded[part], true), second = halves(loaded[2 + part], true);
+    return emitter.vector({first[0], first[1], second[0], second[1]});
+  }
+  SmallVector<Value> upper = halves(loaded[2 * part], false);
+  SmallVector<Value> lower = halves(loaded[2 * part + 1], false);
+  return emitter.vector({upper[0], lower[0], upper[1], lower[1]});
 }
 
 static Value lowerContractBlock(ContractBlockOp op, ContractBlockOp::Adaptor adaptor,
@@ -111,6 +133,7 @@ static void lowerStorePair(StorePairOp, StorePairOp::Adaptor adaptor, Emitter &e
 
 void pagefold::hopper::addBlockLowerings(const LoweringContext &context) {
   addLowering(context, lowerLoadBlock);
+  addLowering(context, lowerWidenBlock);
   addLowering(context, lowerContractBlock);
   addLowering(context, lowerRoundPair);
   addLowering(context, lowerTransposePairs);

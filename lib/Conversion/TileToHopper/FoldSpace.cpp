@@ -53,6 +53,7 @@ FoldSpace::FoldSpace(tile::SpaceOp space) {
   maxQLen = space.getMaxQLen();
   kvHeads = kv.getHeads();
   element = kv.getElementType();
+  queryElement = cast<MemRefType>(query.getType()).getElementType();
   pageSize = kv.getPageSize();
 
   bounds = deriveTileBounds(maskSets);

@@ -38,7 +38,8 @@ struct FoldSpace {
   int64_t pageSize; ///< 0: dense
   /// Requests of other numbers of query rows have no items here.
   std::optional<int64_t> minQLen, maxQLen;
-  mlir::Type element;
+  mlir::Type element;      ///< of keys and values
+  mlir::Type queryElement; ///< of queries and results: 16 bits
   TileBounds bounds;
   /// The ranges of a visit list as the kernel walks it, newest first: whether each is masked.
   llvm::SmallVector<bool> rangeIsMasked;

@@ -172,10 +172,13 @@ Value HopperBuilder::columnReduce(ReduceKind kind, Value columns) {
 }
 Value HopperBuilder::rowNumbers() { return RowNumbersOp::create(*this, rowsType(getI32Type())); }
 
-Value HopperBuilder::loadBlock(Value ring, Value turn, Value warp, int64_t column,
+Value HopperBuilder::loadBlock(Value ring, Value turn, Value warp, int64_t row, int64_t column,
                                bool transposed) {
-  return LoadBlockOp::create(*this, VectorType::get({4}, getI32Type()), ring, turn, warp, column,
-                             transposed);
+  return LoadBlockOp::create(*this, VectorType::get({4}, getI32Type()), ring, turn, warp, row,
+                             column, transposed);
+}
+Value HopperBuilder::widenBlock(Value block, int64_t part, bool transposed) {
+  return WidenBlockOp::create(*this, block.getType(), block, part, transposed);
 }
 Value HopperBuilder::contractBlock(Value lhs, Value rhs, Value acc, Type element) {
   return ContractBlockOp::create(*this, acc.getType(), lhs, rhs, acc, element);

@@ -78,7 +78,8 @@ public:
   Value exp2Difference(Value own, Value top, Value factor);
 
   // Products of a warp.
-  Value loadBlock(Value ring, Value turn, Value warp, int64_t column, bool transposed);
+  Value loadBlock(Value ring, Value turn, Value warp, int64_t row, int64_t column, bool transposed);
+  Value widenBlock(Value block, int64_t part, bool transposed);
   Value contractBlock(Value lhs, Value rhs, Value acc, mlir::Type element);
   Value roundPair(Value values, mlir::Type element);
   Value transposePairs(Value pairs);

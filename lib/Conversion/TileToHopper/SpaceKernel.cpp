@@ -16,6 +16,16 @@ using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::hopper;
 
+static int64_t dimOf(Value rows) { return cast<MemRefType>(rows.getType()).getShape().back(); }
+
+/// Elements of a panel of 128 bytes, and how rows of a buffer lie in panels.
+static int64_t panelColumnsOf(Value rows) {
+  int64_t bits = cast<MemRefType>(rows.getType()).getElementTypeBitWidth();
+  return kHopper.swizzleBytes * 8 / bits;
+}
+static int64_t panelsOf(Value rows) { return llvm::divideCeil(dimOf(rows), panelColumnsOf(rows)); }
+static bool isWholePanels(Value rows) { return dimOf(rows) % panelColumnsOf(rows) == 0; }
+
 int64_t pagefold::hopper::panelsOf(int64_t dim) { return llvm::divideCeil(dim, kPanelColumns); }
 bool pagefold::hopper::isWholePanels(int64_t dim) { return dim % kPanelColumns == 0; }
 
@@ -103,6 +113,11 @@ Value SpaceKernel::stride(Value buffer, int64_t dim) {
   return parameter(b.getI64Type(), list);
 }
 
+/// As the plan spells it.
+static StringRef elementName(Type type) {
+  return isa<Float8E4M3FNType>(type) ? "f8e4m3" : type.isBF16() ? "bf16" : "f16";
+}
+
 Value SpaceKernel::map(Value buffer, ArrayRef<int64_t> box, ArrayRef<MapDim> dims, bool readOnce) {
   auto type = cast<MemRefType>(buffer.getType());
   SmallVector<int64_t> strides;
@@ -113,7 +128,7 @@ Value SpaceKernel::map(Value buffer, ArrayRef<int64_t> box, ArrayRef<MapDim> dim
   set(list, "arg", argumentOf(buffer));
   if (auto place = buffer.getDefiningOp<tile::WorkspaceOp>())
     set(list, "workspace", layout.offsetOf(buffer, place.getBytes()));
-  list.set("element", b.getStringAttr(type.getElementType().isBF16() ? "bf16" : "f16"));
+  list.set("element", b.getStringAttr(elementName(type.getElementType())));
   if (readOnce)
     list.set("read_once", b.getUnitAttr());
   list.set("box", b.getI64ArrayAttr(box));
@@ -138,59 +153,56 @@ Value SpaceKernel::map(Value buffer, ArrayRef<int64_t> box, ArrayRef<MapDim> dim
   return parameter(TensorMapType::get(b.getContext(), box, type.getElementType()), list);
 }
 
-static int64_t dimOf(Value rows) { return cast<MemRefType>(rows.getType()).getShape().back(); }
-
 Value SpaceKernel::rowMap(Value rows, int64_t boxRows, bool readOnce) {
-  int64_t dim = dimOf(rows), panels = panelsOf(dim);
-  if (!isWholePanels(dim))
-    return map(rows, {kPanelColumns, boxRows, 1},
+  int64_t dim = dimOf(rows), panels = ::panelsOf(rows), columns = panelColumnsOf(rows);
+  if (!::isWholePanels(rows))
+    return map(rows, {columns, boxRows, 1},
                {MapDim::inner(dim), MapDim::whole(0), MapDim::whole(1)}, readOnce);
-  return map(rows, {kPanelColumns, boxRows, panels, 1},
-             {MapDim::inner(kPanelColumns), MapDim::whole(0),
-              MapDim::fixed(panels, kHopper.swizzleBytes), MapDim::whole(1)},
+  return map(rows, {columns, boxRows, panels, 1},
+             {MapDim::inner(columns), MapDim::whole(0), MapDim::fixed(panels, kHopper.swizzleBytes),
+              MapDim::whole(1)},
              readOnce);
 }
 
 Values SpaceKernel::rowPlace(Value rows, int64_t panel, Value token, Value head) {
-  Value column = b.i32(panel * kPanelColumns);
-  return isWholePanels(dimOf(rows)) ? Values{column, token, b.i32(0), head}
-                                    : Values{column, token, head};
+  Value column = b.i32(panel * panelColumnsOf(rows));
+  return ::isWholePanels(rows) ? Values{column, token, b.i32(0), head}
+                               : Values{column, token, head};
 }
 
 SmallVector<std::optional<int64_t>> SpaceKernel::rowBoxes(Value rows) {
-  int64_t dim = dimOf(rows);
-  if (isWholePanels(dim))
+  if (::isWholePanels(rows))
     return {std::nullopt};
   SmallVector<std::optional<int64_t>> boxes;
-  for (int64_t panel = 0; panel < panelsOf(dim); ++panel)
+  for (int64_t panel = 0; panel < ::panelsOf(rows); ++panel)
     boxes.push_back(panel);
   return boxes;
 }
 
 Value SpaceKernel::pageRowMap(Value pages, int64_t boxRows, bool readOnce) {
-  int64_t dim = dimOf(pages), panels = panelsOf(dim);
-  SmallVector<int64_t> box{kPanelColumns, boxRows, 1, 1};
+  int64_t dim = dimOf(pages), panels = ::panelsOf(pages), columns = panelColumnsOf(pages);
+  SmallVector<int64_t> box{columns, boxRows, 1, 1};
   SmallVector<MapDim> dims{MapDim::inner(dim), MapDim::whole(1), MapDim::whole(2),
                            MapDim::whole(0)};
-  if (isWholePanels(dim)) {
+  if (::isWholePanels(pages)) {
     box.insert(box.begin() + 2, panels);
-    dims.front() = MapDim::inner(kPanelColumns);
+    dims.front() = MapDim::inner(columns);
     dims.insert(dims.begin() + 2, MapDim::fixed(panels, kHopper.swizzleBytes));
   }
   return map(pages, box, dims, readOnce);
 }
 
 Values SpaceKernel::pageRowPlace(Value pages, int64_t panel, Value page, Value row, Value head) {
-  Value column = b.i32(panel * kPanelColumns);
-  return isWholePanels(dimOf(pages)) ? Values{column, row, b.i32(0), head, page}
-                                     : Values{column, row, head, page};
+  Value column = b.i32(panel * panelColumnsOf(pages));
+  return ::isWholePanels(pages) ? Values{column, row, b.i32(0), head, page}
+                                : Values{column, row, head, page};
 }
 
 Value SpaceKernel::pageMap(Value pages, int64_t panels, int64_t boxRows) {
   Type element = cast<MemRefType>(pages.getType()).getElementType();
   NamedAttrList list = recipe("page_map");
   set(list, "arg", argumentOf(pages));
-  list.set("element", b.getStringAttr(element.isBF16() ? "bf16" : "f16"));
+  list.set("element", b.getStringAttr(elementName(element)));
   set(list, "panels", panels);
   set(list, "box_rows", boxRows);
   SmallVector<int64_t> box{kPanelColumns, kHopper.octetRows, panels, boxRows / kHopper.octetRows,

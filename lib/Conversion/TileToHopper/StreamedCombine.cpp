@@ -247,15 +247,16 @@ RowState CombineEmitter::collectCtas(const RowState &own, const Pieces &pieces, 
 void CombineEmitter::finish(const RowState &state, const Pieces &pieces, const PackedRows &row) {
   StreamedResults results(kernel, space, pieces.request, pieces.kvHead);
   Finished finished = finishState(b, space, state.max, state.sum, results.sink(row));
+  Value factor = results.scaleValues(finished.factor);
   Value start = results.rowStart(space.output, row), pointer = kernel.pointer(space.output);
   for (auto [i, output] : llvm::enumerate(state.output)) {
     Value first = b.add(b.mul(lane, kVector), i * kSpan), inside = holds(i);
     for (int64_t pair = 0; pair < kVector; pair += 2) {
       Values elements;
       for (int64_t element = pair; element < pair + 2; ++element)
-        elements.push_back(results.epilogue(b.mulF(b.element(output, element), finished.factor),
-                                            row, b.add(first, element)));
-      Value rounded = b.roundPair(b.vectorOf(elements), space.element);
+        elements.push_back(results.epilogue(b.mulF(b.element(output, element), factor), row,
+                                            b.add(first, element)));
+      Value rounded = b.roundPair(b.vectorOf(elements), space.queryElement);
       StorePairOp::create(b, rounded, pointer, b.add(start, b.widen(b.add(first, pair))),
                           inside ? inside : b.boolean(true));
     }

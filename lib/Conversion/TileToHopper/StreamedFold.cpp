@@ -41,7 +41,8 @@ StreamedState StreamedState::of(const StreamedSpace &space, ValueRange values) {
   return state;
 }
 
-StreamedLanes::StreamedLanes(SpaceKernel &kernel, const StreamedSpace &space) {
+StreamedLanes::StreamedLanes(SpaceKernel &kernel, const StreamedSpace &space)
+    : isBytes(space.isBytes()) {
   HopperBuilder &b = kernel.builder();
   lane = b.lane();
   upper = b.divide(lane, 4);
@@ -78,8 +79,8 @@ StreamedPiece::StreamedPiece(SpaceKernel &kernel, const StreamedSpace &space,
       exponent(kernel.hiddenConstant(space.naturalScale() * M_LOG2E)) {
   for (const PackedRows &columns : lanes.columns)
     masks.emplace_back(kernel, space, segment.request, columns.query);
-  for (const PackedRows &row : lanes.rows)
-    queries.push_back(loadQueries(row));
+  for (size_t block = 0; block < lanes.rows.size(); ++block)
+    queries.push_back(loadQueries(block));
   // Now, while the first keys are on their way.
   Value start = line.startOf(segment);
   firstCta = line.ctaOf(start);
@@ -87,18 +88,25 @@ StreamedPiece::StreamedPiece(SpaceKernel &kernel, const StreamedSpace &space,
   leads = b.either(b.equal(segment.begin, b.i32(0)), b.equal(segment.at, line.ctaBegin()));
 }
 
-/// The lane's row, as right blocks: elements 2 (l mod 4) and the next one of each eight columns.
-Values StreamedPiece::loadQueries(const PackedRows &row) {
-  Value start = b.add(results.rowStart(space.query, row), b.widen(lanes.column));
+/// The lane's row, as right blocks: elements 2 (l mod 4) and the next one of each eight, or, in the
+/// order of keys of 8 bits, elements 4 (l mod 4) to the third behind it of each sixteen.
+Values StreamedPiece::loadQueries(size_t block) {
+  const PackedRows &row = lanes.rows[block];
+  int64_t laneWidth = space.isBytes() ? 2 : 1, second = space.isBytes() ? 2 : kHalf;
+  Value start = b.add(results.rowStart(space.query, row), b.widen(b.mul(lanes.column, laneWidth)));
   Value exists = results.exists(row), pointer = kernel.pointer(space.query);
-  Values blocks;
-  for (int64_t step = 0; step < space.keySteps(); ++step) {
-    Values pairs;
-    for (int64_t first = step * kDepth; first < (step + 1) * kDepth; first += kHalf)
+  Values pairs;
+  for (int64_t step = 0; step < space.keySteps(); ++step)
+    for (int64_t i : {0, 1}) {
+      int64_t first = step * kDepth + i * second;
       pairs.push_back(first < space.kDim ? b.loadPair(pointer, b.add(start, b.i64(first)), exists)
                                          : b.i32(0));
-    blocks.push_back(b.vectorOf(pairs));
-  }
+    }
+  if (space.isBytes())
+    scoreFactors.push_back(narrowQueries(kernel, space, lanes, segment.head, pairs));
+  Values blocks;
+  for (size_t i = 0; i < pairs.size(); i += 2)
+    blocks.push_back(b.vectorOf({pairs[i], pairs[i + 1]}));
   return blocks;
 }
 
@@ -116,18 +124,38 @@ StreamedState StreamedPiece::init() {
 // One step of the fold
 //===----------------------------------------------------------------------===//
 
-/// Two chains of products: one alone would wait for itself.
-SmallVector<StreamedPiece::Pairs> StreamedPiece::scores(Value turn, const StreamedRings &rings) {
-  SmallVector<std::array<Value, 2>> chains(queries.size(), {zeroBlock(b), zeroBlock(b)});
-  for (int64_t step = 0; step < space.keySteps(); ++step) {
-    Value keys = b.loadBlock(rings.keys, turn, rings.warp, step * kDepth, /*transposed=*/false);
-    for (auto [block, chain] : llvm::enumerate(chains))
-      chain[step % 2] = b.contractBlock(keys, queries[block][step], chain[step % 2], space.element);
+Values StreamedPiece::loadBlocks(Value ring, Value turn, Value warp, int64_t row, int64_t steps,
+                                 bool transposed) {
+  Values blocks;
+  for (int64_t step = 0; step < steps;) {
+    Value loaded = b.loadBlock(ring, turn, warp, row, step * kDepth, transposed);
+    if (!space.isBytes()) {
+      blocks.push_back(loaded);
+      ++step;
+      continue;
+    }
+    for (int64_t part = 0; part < 2 && step < steps; ++part, ++step)
+      blocks.push_back(b.widenBlock(loaded, part, transposed));
   }
-  SmallVector<Pairs> all;
-  for (const std::array<Value, 2> &chain : chains) {
-    Value sum = space.keySteps() > 1 ? b.addF(chain[0], chain[1]) : chain[0];
-    all.push_back({half(b, sum, 0), half(b, sum, 1)});
+  return blocks;
+}
+
+/// Two chains of products: one alone would wait for itself.
+SmallVector<Values> StreamedPiece::scores(Value turn, const StreamedRings &rings) {
+  SmallVector<Values> all(queries.size());
+  for (int64_t row = 0; row < space.kvTile; row += kDepth) {
+    SmallVector<std::array<Value, 2>> chains(queries.size(), {zeroBlock(b), zeroBlock(b)});
+    Values keys = loadBlocks(rings.keys, turn, rings.warp, row, space.keySteps(), false);
+    for (auto [step, key] : llvm::enumerate(keys))
+      for (auto [block, chain] : llvm::enumerate(chains))
+        chain[step % 2] =
+            b.contractBlock(key, queries[block][step], chain[step % 2], space.productElement());
+    for (auto [block, chain] : llvm::enumerate(chains)) {
+      Value sum = keys.size() > 1 ? b.addF(chain[0], chain[1]) : chain[0];
+      if (space.isBytes())
+        sum = scaleColumns(b, sum, scoreFactors[block]);
+      all[block].append({half(b, sum, 0), half(b, sum, 1)});
+    }
   }
   return all;
 }
@@ -146,36 +174,39 @@ Value StreamedPiece::mapScores(Value scores, size_t block, Value key) {
   return b.vectorOf(mapped);
 }
 
-StreamedPiece::Pairs StreamedPiece::prepare(const Pairs &scores, size_t block, Value firstKey) {
-  Pairs prepared;
-  for (int64_t i : {0, 1}) {
+Values StreamedPiece::prepare(ValueRange scores, size_t block, Value firstKey) {
+  Values prepared;
+  for (auto [i, pair] : llvm::enumerate(scores)) {
     Value key = b.add(b.add(firstKey, lanes.upper), i * kHalf);
-    Value score = space.score ? mapScores(scores[i], block, key) : scores[i];
-    prepared[i] = b.select(masks[block].visible(key), score, b.rows(-kInfinity));
+    Value score = space.score ? mapScores(pair, block, key) : pair;
+    prepared.push_back(b.select(masks[block].visible(key), score, b.rows(-kInfinity)));
   }
   return prepared;
 }
 
-Value StreamedPiece::weigh(const Pairs &scores, Value &max, Value &sum, Value &factor) {
-  Value own = b.columnReduce(ReduceKind::Max, b.maxF(scores[0], scores[1]));
-  Value newMax = b.maxF(max, own), top = b.finiteMax(newMax, newMax);
-  // The difference first, then its product: both are exact where nothing has grown.
+Values StreamedPiece::weigh(ValueRange scores, Value &max, Value &sum, Value &factor) {
+  Value own = scores[0];
+  for (Value score : scores.drop_front())
+    own = b.maxF(own, score);
+  Value newMax = b.maxF(max, b.columnReduce(ReduceKind::Max, own));
+  Value top = b.finiteMax(newMax, newMax);
   factor = b.exp2Difference(max, top, exponent);
-  Value offset = b.negF(b.mulF(top, exponent));
+  Value offset = b.negF(b.mulF(top, exponent)), total;
   Values pairs;
-  Value total;
   for (Value score : scores) {
     // A region may give any f32, such as the smallest: its product with the exponent's factor would
     // not be finite, the difference to the maximum is.
-    Value power =
-        space.score ? b.mulF(b.subF(score, top), exponent) : b.fma(score, exponent, offset);
-    Value weight = b.approx(ApproxKind::Exp2, power);
+    Value weight = space.score ? b.exp2Difference(score, top, exponent)
+                               : b.approx(ApproxKind::Exp2, b.fma(score, exponent, offset));
     total = total ? b.addF(total, weight) : weight;
-    pairs.push_back(b.transposePairs(b.roundPair(weight, space.element)));
+    pairs.push_back(b.transposePairs(b.roundPair(weight, space.productElement())));
   }
   sum = b.addF(b.mulF(sum, factor), total);
   max = newMax;
-  return b.vectorOf(pairs);
+  Values blocks;
+  for (size_t i = 0; i < pairs.size(); i += 2)
+    blocks.push_back(b.vectorOf({pairs[i], pairs[i + 1]}));
+  return blocks;
 }
 
 /// Bits of a left block of values whose keys the request has: what lies behind them, perhaps NaN,
@@ -197,19 +228,24 @@ StreamedState StreamedPiece::step(const StreamedState &state, Value visit, Value
   StreamedState next = state;
   Value firstKey = b.mul(visits.nth(visit), space.kvTile);
   WaitOp::create(b, rings.keys, turn, rings.warp);
-  SmallVector<Pairs> all = scores(turn, rings);
-  Values weights(all.size()), factors(all.size());
+  SmallVector<Values> all = scores(turn, rings), weights;
+  Values factors(all.size());
   for (size_t block = 0; block < all.size(); ++block)
-    weights[block] = weigh(prepare(all[block], block, firstKey), next.max[block], next.sum[block],
-                           factors[block]);
+    weights.push_back(weigh(prepare(all[block], block, firstKey), next.max[block], next.sum[block],
+                            factors[block]));
   WaitOp::create(b, rings.values, turn, rings.warp);
-  Value present = presentKeys(firstKey);
-  for (int64_t step = 0; step < space.valueSteps(); ++step) {
-    Value loaded = b.loadBlock(rings.values, turn, rings.warp, step * kDepth, /*transposed=*/true);
-    Value values = b.both(loaded, present);
-    for (auto [block, output] : llvm::enumerate(next.output))
-      output[step] = b.contractBlock(values, weights[block],
-                                     scaleColumns(b, output[step], factors[block]), space.element);
+  for (int64_t rows = 0; rows < space.keyBlocks(); ++rows) {
+    Value present = presentKeys(b.add(firstKey, rows * kDepth));
+    Values loaded = loadBlocks(rings.values, turn, rings.warp, rows * kDepth, space.valueSteps(),
+                               /*transposed=*/true);
+    for (auto [step, block] : llvm::enumerate(loaded)) {
+      Value values = b.both(block, present);
+      for (size_t i = 0; i < next.output.size(); ++i) {
+        Value &output = next.output[i][step];
+        Value before = rows == 0 ? scaleColumns(b, output, factors[i]) : output;
+        output = b.contractBlock(values, weights[i][rows], before, space.productElement());
+      }
+    }
   }
   return next;
 }
@@ -218,8 +254,40 @@ StreamedState StreamedPiece::step(const StreamedState &state, Value visit, Value
 // Results of a whole segment
 //===----------------------------------------------------------------------===//
 
-/// Blocks are transposed in pairs on their way out: a lane then has neighbouring elements of its
-/// row.
+Value StreamedLanes::element(HopperBuilder &b, int64_t step, int64_t i) const {
+  return isBytes ? b.add(b.mul(upper, 2), step * kDepth + i)
+                 : b.add(upper, step * kDepth + i * kHalf);
+}
+
+/// Pairs of neighbours along the head dimension go out. Of keys of 8 bits a lane has them;
+/// otherwise blocks are transposed in pairs, so that a lane has neighbours of its row.
+void StreamedPiece::storeBlock(Value block, int64_t step, size_t number, Value factor) {
+  Value all = scaleColumns(b, block, factor), pointer = kernel.pointer(space.output);
+  std::array<PackedRows, 2> column{lanes.columns[number].element(b, 0),
+                                   lanes.columns[number].element(b, 1)};
+  auto finished = [&](int64_t i, int64_t j) { // of the lane's row i, column j
+    return results.epilogue(b.element(all, 2 * i + j), column[j], lanes.element(b, step, i));
+  };
+  auto pairOf = [&](Value low, Value high) {
+    return b.roundPair(b.vectorOf({low, high}), space.queryElement);
+  };
+  if (space.isBytes()) {
+    for (int64_t j : {0, 1}) {
+      Value start =
+          b.add(results.rowStart(space.output, column[j]), b.widen(lanes.element(b, step, 0)));
+      StorePairOp::create(b, pairOf(finished(0, j), finished(1, j)), pointer, start,
+                          results.exists(column[j]));
+    }
+    return;
+  }
+  const PackedRows &row = lanes.rows[number];
+  Value start = b.add(results.rowStart(space.output, row), b.widen(lanes.column));
+  for (int64_t i : {0, 1})
+    if (int64_t first = step * kDepth + i * kHalf; first < space.vDim)
+      StorePairOp::create(b, b.transposePairs(pairOf(finished(i, 0), finished(i, 1))), pointer,
+                          b.add(start, b.i64(first)), results.exists(row));
+}
+
 void StreamedPiece::store(const StreamedState &state) {
   for (auto [block, output] : llvm::enumerate(state.output)) {
     const PackedRows &columns = lanes.columns[block];
@@ -228,22 +296,9 @@ void StreamedPiece::store(const StreamedState &state) {
     if (space.sinks)
       sink = b.vectorOf({results.sink(column[0]), results.sink(column[1])});
     Finished finished = finishState(b, space, state.max[block], sum, sink);
-    const PackedRows &row = lanes.rows[block];
-    Value start = b.add(results.rowStart(space.output, row), b.widen(lanes.column));
-    Value exists = results.exists(row), pointer = kernel.pointer(space.output);
-    for (auto [step, accumulator] : llvm::enumerate(output)) {
-      Value all = scaleColumns(b, accumulator, finished.factor);
-      for (int64_t i : {0, 1}) {
-        int64_t first = step * kDepth + i * kHalf;
-        if (first >= space.vDim)
-          continue;
-        Value inRow = b.add(lanes.upper, first);
-        Value low = results.epilogue(b.element(all, 2 * i), column[0], inRow);
-        Value high = results.epilogue(b.element(all, 2 * i + 1), column[1], inRow);
-        Value pair = b.transposePairs(b.roundPair(b.vectorOf({low, high}), space.element));
-        StorePairOp::create(b, pair, pointer, b.add(start, b.i64(first)), exists);
-      }
-    }
+    Value factor = results.scaleValues(finished.factor);
+    for (auto [step, accumulator] : llvm::enumerate(output))
+      storeBlock(accumulator, step, block, factor);
     if (!space.lse)
       continue;
     Value stores = b.equal(lanes.upper, b.i32(0)); // one of the eight lanes of the column
@@ -265,10 +320,9 @@ void StreamedPiece::leaveBlock(const StreamedState &state, size_t block, Value w
       Value row = b.add(start, b.mul(column, space.stateWords()));
       for (auto [step, accumulator] : llvm::enumerate(state.output[block]))
         for (int64_t j : {0, 1}) {
-          int64_t first = step * kDepth + j * kHalf;
-          if (first < space.vDim)
+          if (space.isBytes() || static_cast<int64_t>(step) * kDepth + j * kHalf < space.vDim)
             StoreWordsOp::create(b, b.element(accumulator, 2 * j + i), words,
-                                 b.add(b.add(row, lanes.upper), first));
+                                 b.add(row, lanes.element(b, step, j)));
         }
       b.ifThen(b.equal(lanes.upper, b.i32(0)), [&] {
         Value pair = b.vectorOf({b.element(state.max[block], i), b.element(sum, i)});

@@ -40,9 +40,18 @@ struct StreamedLanes {
   mlir::Value lane;
   mlir::Value upper;  ///< the lane's row of a block; the other is eight below
   mlir::Value column; ///< the first of its two columns
+  bool isBytes;       ///< keys of 8 bits: rows of an accumulator's block stand in another order
+  /// The element of the head dimension that row `i` of the lane's two is in an accumulator's block.
+  mlir::Value element(HopperBuilder &b, int64_t step, int64_t i) const;
   // Of each block's packed rows: those of its columns, and that of its row, once transposed.
   llvm::SmallVector<PackedRows> columns, rows;
 };
+
+/// Queries beside keys of 8 bits, in pairs of the lane's row: rounded to f16, each row scaled by
+/// the power of two that brings its greatest near 1. Returns, for the columns of the block, what
+/// scores are multiplied by: the inverse power and the keys' scale.
+mlir::Value narrowQueries(SpaceKernel &kernel, const StreamedSpace &space,
+                          const StreamedLanes &lanes, mlir::Value kvHead, Values &pairs);
 
 /// One piece: a segment's queries, mask and regions, and the fold over its slices.
 class StreamedPiece {
@@ -63,16 +72,21 @@ public:
   void finishFixed(const StreamedState &state, mlir::Value packets);
 
 private:
-  /// Scores of a block: of the lane's upper row and of the one eight below.
-  using Pairs = std::array<mlir::Value, 2>;
-  Values loadQueries(const PackedRows &row);
-  llvm::SmallVector<Pairs> scores(mlir::Value turn, const StreamedRings &rings);
-  Pairs prepare(const Pairs &scores, size_t block, mlir::Value firstKey);
+  Values loadQueries(size_t block);
+  /// Left blocks of keys, or, transposed, of values: `steps` times 16 elements along the head
+  /// dimension.
+  Values loadBlocks(mlir::Value ring, mlir::Value turn, mlir::Value warp, int64_t row,
+                    int64_t steps, bool transposed);
+  /// Scores for each block of packed rows: vectors of two for the lane's upper row of each block of
+  /// keys, and for the one eight below.
+  llvm::SmallVector<Values> scores(mlir::Value turn, const StreamedRings &rings);
+  Values prepare(mlir::ValueRange scores, size_t block, mlir::Value firstKey);
   mlir::Value mapScores(mlir::Value scores, size_t block, mlir::Value key);
-  /// Weights as a right block; updates the block's maximum and sum, and gives the factor of what
-  /// was summed before.
-  mlir::Value weigh(const Pairs &scores, mlir::Value &max, mlir::Value &sum, mlir::Value &factor);
+  /// Weights as right blocks; updates the block's maximum and sum, and gives the factor of what was
+  /// summed before.
+  Values weigh(mlir::ValueRange scores, mlir::Value &max, mlir::Value &sum, mlir::Value &factor);
   mlir::Value presentKeys(mlir::Value firstKey);
+  void storeBlock(mlir::Value block, int64_t step, size_t number, mlir::Value factor);
   void leaveBlock(const StreamedState &state, size_t block, mlir::Value words, mlir::Value start);
   mlir::Value packetOf(mlir::Value piece);
   StreamedState collect(mlir::Value packets, mlir::Value piece);
@@ -87,6 +101,7 @@ private:
   SliceVisits visits;
   StreamedResults results;
   llvm::SmallVector<ScoreMask, 2> masks; ///< of each block's columns
+  Values scoreFactors;                   ///< of keys of 8 bits, for each block's columns
   llvm::SmallVector<Values> queries;     ///< of each block: right blocks along the head dimension
   mlir::Value firstCta, lastCta;         ///< of those that read the segment
   mlir::Value leads; ///< whether the piece is the first of its segment in this CTA

@@ -21,6 +21,13 @@ Value StreamedResults::sink(const PackedRows &row) {
   return space.sinks ? loadElement(kernel, space.sinks, {head(row)}) : Value();
 }
 
+Value StreamedResults::scaleValues(Value factor) {
+  tile::PagedOp paged = space.paged;
+  if (!paged || !paged.getVScale())
+    return factor;
+  return b.mulF(factor, loadElement(kernel, paged.getVScale(), {kvHead}));
+}
+
 Value StreamedResults::epilogue(Value value, const PackedRows &row, Value column) {
   if (!space.epilogue)
     return value;

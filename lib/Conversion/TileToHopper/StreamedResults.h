@@ -49,6 +49,8 @@ public:
   mlir::Value rowStart(mlir::Value buffer, const PackedRows &row);
   /// The score of the row's sink; null where there is none.
   mlir::Value sink(const PackedRows &row);
+  /// A result's factor times the scale of values of 8 bits.
+  mlir::Value scaleValues(mlir::Value factor);
   /// The epilogue region.
   mlir::Value epilogue(mlir::Value value, const PackedRows &row, mlir::Value column);
   void storeLse(mlir::Value lse, const PackedRows &row, mlir::Value condition);

@@ -13,18 +13,21 @@ using namespace pagefold;
 using namespace pagefold::hopper;
 
 Values StreamedSource::State::values() const {
-  Values all{some, visit, firstKeys, pages};
+  Values all{some, visit, firstKeys};
+  all.append(pages);
   all.append(segment.values());
   return all;
 }
 
-StreamedSource::State StreamedSource::State::of(ValueRange values) {
-  return {values[0], values[1], values[2], values[3], Segment::of(values.drop_front(4))};
+StreamedSource::State StreamedSource::State::of(ValueRange values, int64_t boxes) {
+  return {values[0], values[1], values[2], Values(values.slice(3, boxes)),
+          Segment::of(values.drop_front(3 + boxes))};
 }
 
 StreamedSource::StreamedSource(SpaceKernel &kernel, const StreamedSpace &space, SegmentLine &line,
                                Value keys, Value values, Value warp)
-    : kernel(kernel), b(kernel.builder()), space(space), line(line), warp(warp), lane(b.lane()) {
+    : kernel(kernel), b(kernel.builder()), space(space), line(line),
+      boxes(space.kvTile / space.boxKeys()), warp(warp), lane(b.lane()) {
   tile::PagedOp paged = space.paged;
   tile::DenseOp dense = space.dense;
   if (paged)
@@ -39,8 +42,8 @@ StreamedSource::StreamedSource(SpaceKernel &kernel, const StreamedSpace &space, 
 
 StreamedSource::Side StreamedSource::side(Value ring, Value buffer, int64_t dim) {
   if (space.dense)
-    return {ring, buffer, kernel.rowMap(buffer, space.kvTile, /*readOnce=*/true), dim};
-  return {ring, buffer, kernel.pageRowMap(buffer, space.kvTile, /*readOnce=*/true), dim};
+    return {ring, buffer, kernel.rowMap(buffer, space.boxKeys(), /*readOnce=*/true), dim};
+  return {ring, buffer, kernel.pageRowMap(buffer, space.boxKeys(), /*readOnce=*/true), dim};
 }
 
 //===----------------------------------------------------------------------===//
@@ -55,11 +58,13 @@ void StreamedSource::lookUp(State &state) {
   if (!table)
     return;
   Value wanted = b.both(b.less(own, state.segment.end), state.some);
-  state.pages = table->find(state.segment.request, state.firstKeys, wanted);
+  for (int64_t box = 0; box < boxes; ++box)
+    state.pages[box] =
+        table->find(state.segment.request, b.add(state.firstKeys, box * space.boxKeys()), wanted);
 }
 
 Values StreamedSource::start(const Segment &first, Value hasWork) {
-  State state{hasWork, first.begin, b.i32(0), b.i32(0), first};
+  State state{hasWork, first.begin, b.i32(0), Values(boxes, b.i32(0)), first};
   lookUp(state);
   return state.values();
 }
@@ -73,7 +78,7 @@ StreamedSource::State StreamedSource::step(const State &state) {
   Value block = b.both(b.equal(inBlock, b.i32(0)), state.some);
   Values current = next.values();
   SmallVector<Type> types(ValueRange(current).getTypes());
-  return State::of(b.ifThenElse(
+  return stateOf(b.ifThenElse(
       b.both(b.either(ended, block), state.some), types,
       [&] {
         State moved = next;
@@ -96,35 +101,46 @@ StreamedSource::State StreamedSource::step(const State &state) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-void StreamedSource::fillSide(const Side &side, Value turn, Value head, Value row, Value page) {
+void StreamedSource::fillSide(const Side &side, Value turn, Value head, const Values &rows,
+                              const Values &pages) {
   ExpectOp::create(b, side.ring, turn, warp);
-  for (std::optional<int64_t> panel : SpaceKernel::rowBoxes(side.buffer)) {
-    int64_t number = panel.value_or(0);
-    Values place = page ? kernel.pageRowPlace(side.buffer, number, page, row, head)
-                        : kernel.rowPlace(side.buffer, number, row, head);
-    FillOp::create(b, side.ring, turn, warp, b.panelAttr(panel), Value(), side.map, place,
-                   UnitAttr());
-  }
+  for (int64_t box = 0; box < boxes; ++box)
+    for (std::optional<int64_t> panel : SpaceKernel::rowBoxes(side.buffer)) {
+      int64_t number = panel.value_or(0);
+      Values place = pages.empty()
+                         ? kernel.rowPlace(side.buffer, number, rows[box], head)
+                         : kernel.pageRowPlace(side.buffer, number, pages[box], rows[box], head);
+      Value row = boxes > 1 ? b.i32(box * space.boxKeys()) : Value();
+      FillOp::create(b, side.ring, turn, warp, b.panelAttr(panel), row, side.map, place,
+                     UnitAttr());
+    }
 }
 
 void StreamedSource::fill(const State &state, Value turn) {
   Value from = b.remainder(b.sub(state.visit, state.segment.begin), kWarp);
-  Value key = b.shuffle(state.firstKeys, from), row, page;
-  if (table) {
-    Value found = b.shuffle(state.pages, from);
-    page = table->settle(state.segment.request, found)[0];
-    row = space.pageSize == space.kvTile ? b.i32(0) : b.remainder(key, space.pageSize);
-  } else {
-    row = b.add(state.segment.request.keys, key);
+  Value key = b.shuffle(state.firstKeys, from);
+  Values rows, pages;
+  for (int64_t box = 0; box < boxes; ++box) {
+    Value first = b.add(key, box * space.boxKeys());
+    if (!table)
+      rows.push_back(b.add(state.segment.request.keys, first));
+    else if (space.pageSize == space.boxKeys())
+      rows.push_back(b.i32(0));
+    else
+      rows.push_back(b.remainder(first, space.pageSize));
+    if (table)
+      pages.push_back(b.shuffle(state.pages[box], from));
   }
+  if (table)
+    pages = table->settle(state.segment.request, pages);
   b.ifThen(b.equal(lane, b.i32(0)), [&] {
-    fillSide(keys, turn, state.segment.head, row, page);
-    fillSide(values, turn, state.segment.head, row, page);
+    fillSide(keys, turn, state.segment.head, rows, pages);
+    fillSide(values, turn, state.segment.head, rows, pages);
   });
 }
 
 Values StreamedSource::bring(ValueRange values, Value turn) {
-  State state = State::of(values);
+  State state = stateOf(values);
   SmallVector<Type> types(values.getTypes());
   Values current(values);
   return b.ifThenElse(

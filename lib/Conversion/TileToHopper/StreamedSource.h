@@ -33,11 +33,13 @@ private:
     mlir::Value some;  ///< whether a slice is left
     mlir::Value visit; ///< of the segment
     // Of the 32 visits from a multiple of 32 on, counted from the piece's first, one a lane.
-    mlir::Value firstKeys, pages;
+    mlir::Value firstKeys;
+    Values pages; ///< of each box
     Segment segment;
     Values values() const;
-    static State of(mlir::ValueRange values);
+    static State of(mlir::ValueRange values, int64_t boxes);
   };
+  State stateOf(mlir::ValueRange values) { return State::of(values, boxes); }
   struct Side {
     mlir::Value ring, buffer, map;
     int64_t dim;
@@ -46,14 +48,16 @@ private:
   void lookUp(State &state);
   State step(const State &state);
   void fill(const State &state, mlir::Value turn);
-  void fillSide(const Side &side, mlir::Value turn, mlir::Value head, mlir::Value row,
-                mlir::Value page);
+  /// `rows`, `pages`: of each box; no pages of dense rows.
+  void fillSide(const Side &side, mlir::Value turn, mlir::Value head, const Values &rows,
+                const Values &pages);
 
   SpaceKernel &kernel;
   HopperBuilder &b;
   const StreamedSpace &space;
   SegmentLine &line;
   std::optional<PageTable> table;
+  int64_t boxes; ///< of a slice
   mlir::Value warp, lane;
   Side keys, values;
 };

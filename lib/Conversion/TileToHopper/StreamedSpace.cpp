@@ -8,6 +8,7 @@
 #include "StreamedSpace.h"
 
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace pagefold;
@@ -15,13 +16,19 @@ using namespace pagefold::hopper;
 
 StreamedSpace::StreamedSpace(tile::SpaceOp space, attn::BoundsAttr bounds)
     : FoldSpace(space), packedRows(space.mostQueryRows(bounds.getQLen()) * group) {
-  StreamingShape shape = *streamingShape(kDim, vDim, packedRows);
+  StreamingShape shape = *streamingShape(space.getKv().getType(), packedRows);
   warps = shape.warps;
   stages = shape.stages;
   maxPieces = space.getSchedule()->getSplits();
   int64_t slices = llvm::divideCeil(bounds.getKvLen(), kvTile);
   pieceSlices = maxPieces > 1 ? llvm::divideCeil(slices, maxPieces) : 0;
 }
+
+Type StreamedSpace::productElement() const {
+  return isBytes() ? Float16Type::get(element.getContext()) : element;
+}
+
+int64_t StreamedSpace::boxKeys() const { return dense ? kvTile : std::gcd(pageSize, kvTile); }
 
 RingType StreamedSpace::ring(int64_t dim) const {
   return RingType::get(element.getContext(), stages, kvTile, dim, element, Order::Panels, 0, warps);

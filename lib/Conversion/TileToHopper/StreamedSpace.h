@@ -26,6 +26,12 @@ struct StreamedSpace : FoldSpace {
   StreamedSpace(tile::SpaceOp space, attn::BoundsAttr bounds);
 
   int64_t warps, stages;
+  /// Keys of 8 bits become f16, and so do queries and weights.
+  bool isBytes() const { return element.getIntOrFloatBitWidth() == 8; }
+  mlir::Type productElement() const;
+  int64_t keyBlocks() const { return kvTile / kBlockKeys; } ///< of a slice
+  /// Keys that one box of TMA brings of a page, or of dense rows.
+  int64_t boxKeys() const;
   int64_t packedRows; ///< query rows of a request times the group
   /// Slices of a piece, where segments come in fixed pieces whatever the batch; 0: in any.
   int64_t pieceSlices;
@@ -33,7 +39,7 @@ struct StreamedSpace : FoldSpace {
 
   /// Result blocks have 8 columns, each a packed row.
   int64_t columnBlocks() const { return (packedRows + 7) / 8; }
-  /// Products along the head dimension: K's depth, V's columns.
+  /// Products along the head dimension, 16 elements each: K's depth, V's columns.
   int64_t keySteps() const { return keyRing().depth() / 16; }
   int64_t valueSteps() const { return valueRing().depth() / 16; }
   RingType keyRing() const { return ring(kDim); }

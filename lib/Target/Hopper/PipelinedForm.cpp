@@ -27,27 +27,26 @@ bool hopper::isPlainBuffer(Value buffer) {
   return dim && isa<BlockArgument>(dim.getSource()) && isConstantIntValue(dim.getDimension(), 0);
 }
 
-static std::string bufferRefusal(tile::LoadQOp load, tile::FinishOp finish, Type element) {
+static std::string bufferRefusal(tile::LoadQOp load, tile::FinishOp finish) {
   for (Value buffer : {Value(load.getQuery()), Value(finish.getOutput()), Value(finish.getLse())})
     if (buffer && !hopper::isPlainBuffer(buffer))
       return "queries or results are reshaped views";
-  for (Value buffer : {Value(load.getQuery()), Value(finish.getOutput())})
-    if (cast<MemRefType>(buffer.getType()).getElementType() != element)
-      return "queries, keys and results differ in their elements";
-  return {};
+  auto elementOf = [](Value buffer) { return cast<MemRefType>(buffer.getType()).getElementType(); };
+  Type query = elementOf(load.getQuery());
+  if (!query.isBF16() && !query.isF16())
+    return "queries are neither bf16 nor f16";
+  return elementOf(finish.getOutput()) == query ? ""
+                                                : "queries and results differ in their elements";
 }
 
-std::string hopper::pipelinedRefusal(tile::SpaceOp space, QueryRegion region) {
+std::string hopper::ringRefusal(tile::SpaceOp space, QueryRegion region) {
   Block &body = space.getBody().front();
-  Type element = space.getKv().getType().getElementType();
   auto fold = only<tile::FoldOp>(body);
   auto load = only<tile::LoadQOp>(body);
   auto finish = only<tile::FinishOp>(body);
-  if (!element.isBF16() && !element.isF16())
-    return "keys are neither bf16 nor f16";
   if (!fold || !load || !finish)
     return "it is not one fold from queries to results";
-  if (std::string refusal = bufferRefusal(load, finish, element); !refusal.empty())
+  if (std::string refusal = bufferRefusal(load, finish); !refusal.empty())
     return refusal;
   if (region == QueryRegion::Identity && !tile::isIdentity(load.getBody()))
     return "queries are changed as they are loaded";
@@ -56,4 +55,18 @@ std::string hopper::pipelinedRefusal(tile::SpaceOp space, QueryRegion region) {
   if (!mask)
     return "its scores have no mask of this function";
   return mask.getBitmap() ? "the mask is a bitmap" : "";
+}
+
+Type hopper::queryElement(tile::SpaceOp space) {
+  auto load = only<tile::LoadQOp>(space.getBody().front());
+  return load ? cast<MemRefType>(load.getQuery().getType()).getElementType() : Type();
+}
+
+std::string hopper::pipelinedRefusal(tile::SpaceOp space, QueryRegion region) {
+  Type element = space.getKv().getType().getElementType();
+  if (!element.isBF16() && !element.isF16())
+    return "keys are neither bf16 nor f16";
+  if (Type query = queryElement(space); query && query != element)
+    return "queries, keys and results differ in their elements";
+  return ringRefusal(space, region);
 }

@@ -49,7 +49,10 @@ static attn::BoundsAttr boundsOf(const SpaceShape &shape) {
   return function->getAttrOfType<attn::BoundsAttr>("attn.bounds");
 }
 
-static std::string streaming(const SpaceShape &shape) {
+template <bool bytes> static std::string streaming(const SpaceShape &shape) {
+  mlir::Type element = tile::SpaceOp(shape.space).getKv().getType().getElementType();
+  if (mlir::isa<mlir::Float8E4M3FNType>(element) != bytes)
+    return bytes ? "keys are not of 8 bits" : "keys are of 8 bits";
   return hopper::streamingRefusal(shape.space, boundsOf(shape));
 }
 
@@ -58,9 +61,11 @@ static int64_t streamingPieces(const SpaceShape &shape) {
 }
 
 static constexpr ScheduleRow kTable[] = {
-    {"streaming", hopper::kMaxStreamedRows, streaming, tile::ScheduleKind::Streaming, 16,
-     hopper::kSliceKeys, nullptr, streamingPieces,
+    {"streaming", hopper::kMaxStreamedRows, streaming<false>, tile::ScheduleKind::Streaming, 16, 16,
+     nullptr, streamingPieces,
      "few query rows: every warp reads its share of all keys through a ring of its own"},
+    {"streaming-bytes", hopper::kMaxStreamedRows, streaming<true>, tile::ScheduleKind::Streaming,
+     16, 32, nullptr, streamingPieces, "as streaming, with as many bytes of keys of 8 bits"},
     {"pipelined", kAnyRows, pipelined<128>, tile::ScheduleKind::Pipelined, 128, 128, pipelinedParts,
      onePart, "16-bit elements: tiles by TMA into rings, products by two warpgroups"},
     {"pipelined-wide", kAnyRows, pipelined<256>, tile::ScheduleKind::Pipelined, 128, 64,

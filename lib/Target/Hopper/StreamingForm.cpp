@@ -18,21 +18,26 @@ static constexpr int64_t kSharedSlack = 512;
 /// Slices that a warp has under way; more bring nothing.
 static constexpr int64_t kMinStages = 2, kMaxStages = 3;
 
-static int64_t sliceBytes(int64_t dim) {
-  return llvm::alignTo(2 * dim, hopper::kHopper.swizzleBytes) * hopper::kSliceKeys;
+static bool isByte(Type element) { return isa<Float8E4M3FNType>(element); }
+
+int64_t hopper::sliceKeys(Type element) { return isByte(element) ? 2 * kBlockKeys : kBlockKeys; }
+
+static int64_t sliceBytes(int64_t dim, Type element) {
+  int64_t rowBytes = dim * element.getIntOrFloatBitWidth() / 8;
+  return llvm::alignTo(rowBytes, hopper::kHopper.swizzleBytes) * hopper::sliceKeys(element);
 }
 
-std::optional<hopper::StreamingShape> hopper::streamingShape(int64_t kDim, int64_t vDim,
-                                                             int64_t packedRows) {
+std::optional<hopper::StreamingShape> hopper::streamingShape(tile::KVType kv, int64_t packedRows) {
   constexpr int64_t kWordBytes = 4, kNotes = 2;
+  int64_t keys = sliceBytes(kv.getKDim(), kv.getElementType());
+  int64_t values = sliceBytes(kv.getVDim(), kv.getElementType());
   for (int64_t warps : {8, 4}) {
     // A warp's second state lies in the ring of its keys.
-    int64_t stateBytes = packedRows * stateWords(vDim) * kWordBytes;
+    int64_t stateBytes = packedRows * stateWords(kv.getVDim()) * kWordBytes;
     int64_t beside = warps * (stateBytes + kNotes * kPieceWords * kWordBytes);
-    int64_t sliceOfAll = warps * (sliceBytes(kDim) + sliceBytes(vDim));
-    int64_t stages = (kHopper.sharedMemory - kSharedSlack - beside) / sliceOfAll;
+    int64_t stages = (kHopper.sharedMemory - kSharedSlack - beside) / (warps * (keys + values));
     stages = std::min(stages, kMaxStages);
-    if (stages >= kMinStages && stages * sliceBytes(kDim) >= stateBytes)
+    if (stages >= kMinStages && stages * keys >= stateBytes)
       return StreamingShape{warps, stages};
   }
   return std::nullopt;
@@ -44,23 +49,42 @@ int64_t hopper::fixedPieces(tile::SpaceOp space, attn::BoundsAttr bounds) {
   int64_t rows = llvm::alignTo(space.mostQueryRows(bounds.getQLen()) * space.getGroup(), 8);
   int64_t stateBytes = rows * (llvm::alignTo(kv.getVDim(), 16) + 16) * kFloatBytes;
   int64_t fitting = kMaxBytes / (stateBytes * bounds.getBatch() * kv.getHeads());
-  int64_t useful = llvm::divideCeil(bounds.getKvLen(), kMinSlices * kSliceKeys);
+  int64_t useful = llvm::divideCeil(bounds.getKvLen(), kMinSlices * kBlockKeys);
   return std::clamp<int64_t>(std::min(fitting, useful), 2, kMost); // 1 stands for cuts anywhere
 }
 
-std::string hopper::streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bounds) {
+static std::string keyRefusal(tile::SpaceOp space) {
+  tile::KVType kv = space.getKv().getType();
+  Type element = kv.getElementType(), query = hopper::queryElement(space);
+  if (!isByte(element) && !element.isBF16() && !element.isF16())
+    return "keys are of none of bf16, f16 and f8E4M3FN";
+  if (!isByte(element))
+    return !query || query == element ? "" : "queries, keys and results differ in their elements";
+  constexpr int64_t kMaxByteDim = 128;
+  if (int64_t dim = std::max(kv.getKDim(), kv.getVDim()); dim > kMaxByteDim)
+    return ("head dimensions above " + llvm::Twine(kMaxByteDim) + " of 8 bits").str();
+  constexpr int64_t kUnit = 16; // TMA's rows
+  return kv.getKDim() % kUnit || kv.getVDim() % kUnit
+             ? "head dimensions of 8 bits that are no multiple of 16"
+             : "";
+}
+
+std::string hopper::streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bounds,
+                                     QueryRegion region) {
   tile::KVType kv = space.getKv().getType();
   int64_t packed = space.mostQueryRows(bounds.getQLen()) * space.getGroup(),
           page = kv.getPageSize();
   if (packed > kMaxStreamedRows)
     return (llvm::Twine(packed) + " packed rows, it takes " + llvm::Twine(kMaxStreamedRows)).str();
-  if (page % kSliceKeys)
-    return ("pages of " + llvm::Twine(page) + " keys, no multiple of " + llvm::Twine(kSliceKeys))
+  if (page % kBlockKeys)
+    return ("pages of " + llvm::Twine(page) + " keys, no multiple of " + llvm::Twine(kBlockKeys))
         .str();
-  if (!streamingShape(kv.getKDim(), kv.getVDim(), packed))
+  if (std::string refusal = keyRefusal(space); !refusal.empty())
+    return refusal;
+  if (!streamingShape(kv, packed))
     return "its rings and states do not fit in shared memory";
-  int64_t slices = llvm::divideCeil(bounds.getKvLen(), kSliceKeys);
+  int64_t slices = llvm::divideCeil(bounds.getKvLen(), kBlockKeys);
   if (bounds.getBatch() * kv.getHeads() > std::numeric_limits<int32_t>::max() / slices)
     return "more slices of keys than 32 bits count";
-  return pipelinedRefusal(space);
+  return ringRefusal(space, region);
 }

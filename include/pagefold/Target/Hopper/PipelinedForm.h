@@ -15,6 +15,12 @@ namespace pagefold::hopper {
 /// What is asked of the region of a space's load_q: that it does nothing, or nothing at all.
 enum class QueryRegion { Identity, Any };
 
+/// Why no form with rings takes a space, whatever its keys are, as the end of a sentence; empty if
+/// one may.
+std::string ringRefusal(tile::SpaceOp space, QueryRegion region = QueryRegion::Identity);
+/// Of the queries; null where the space loads none.
+mlir::Type queryElement(tile::SpaceOp space);
+
 /// Why the pipelined form does not take a space, as the end of a sentence; empty if it does. With
 /// QueryRegion::Any: if it would, were the queries loaded as they are (tile-stage-queries).
 std::string pipelinedRefusal(tile::SpaceOp space, QueryRegion region = QueryRegion::Identity);

@@ -8,16 +8,18 @@
 #ifndef PAGEFOLD_TARGET_HOPPER_STREAMINGFORM_H
 #define PAGEFOLD_TARGET_HOPPER_STREAMINGFORM_H
 
-#include "pagefold/Dialect/Tile/IR/Tile.h"
+#include "pagefold/Target/Hopper/PipelinedForm.h"
 
 namespace pagefold::hopper {
 
 /// Packed rows that the streaming schedule takes: two result blocks of eight columns.
 inline constexpr int64_t kMaxStreamedRows = 16;
-/// Keys of a slice: the rows of a block.
-inline constexpr int64_t kSliceKeys = 16;
+/// Rows of a block: a slice has as many keys, or, of keys of 8 bits, twice as many.
+inline constexpr int64_t kBlockKeys = 16;
 /// 32-bit words that a warp leaves with a state (PieceNote).
 inline constexpr int64_t kPieceWords = 12;
+
+int64_t sliceKeys(mlir::Type element);
 
 /// How a CTA of the streaming schedule uses its shared memory.
 struct StreamingShape {
@@ -30,7 +32,7 @@ struct StreamingShape {
 inline constexpr int64_t stateWords(int64_t vDim) { return vDim + 4; }
 
 /// The most warps with two slices each under way, or more; nothing where there is no room.
-std::optional<StreamingShape> streamingShape(int64_t kDim, int64_t vDim, int64_t packedRows);
+std::optional<StreamingShape> streamingShape(tile::KVType kv, int64_t packedRows);
 
 /// Into how many pieces a segment is cut at most where cuts are fixed (compile option
 /// batch-invariant): as many as their states have room for in the workspace.
@@ -38,7 +40,8 @@ int64_t fixedPieces(tile::SpaceOp space, attn::BoundsAttr bounds);
 
 /// Why the streaming schedule does not take a space, as the end of a sentence; empty if it does.
 /// `bounds`: those of its function.
-std::string streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bounds);
+std::string streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bounds,
+                             QueryRegion region = QueryRegion::Identity);
 
 } // namespace pagefold::hopper
 

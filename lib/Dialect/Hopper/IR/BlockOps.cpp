@@ -13,13 +13,20 @@ using namespace pagefold::hopper;
 
 LogicalResult LoadBlockOp::verify() {
   RingType ring = getRing().getType();
-  if (ring.getRows() != kHopper.stepDepth || ring.getOrder() != Order::Panels)
-    return emitOpError("C1: expects a tile of ")
-           << kHopper.stepDepth << " rows in order panels, got " << ring;
-  int64_t column = getColumn();
-  if (column < 0 || column >= ring.depth() || column % kHopper.stepDepth)
+  int64_t row = getRow(), column = getColumn(), rows = kHopper.stepDepth;
+  if (row < 0 || row % rows || row + rows > ring.getRows() || ring.getOrder() != Order::Panels)
+    return emitOpError("C1: expects ") << rows << " rows from a multiple of " << rows
+                                       << " on, in order panels, got row " << row << " of " << ring;
+  int64_t unit = kHopper.stepDepth * 16 / ring.getElementType().getIntOrFloatBitWidth();
+  if (column < 0 || column >= ring.depth() || column % unit)
     return emitOpError("C2: expects a column that is a multiple of ")
-           << kHopper.stepDepth << " below " << ring.depth() << ", got " << column;
+           << unit << " below " << ring.depth() << ", got " << column;
+  return success();
+}
+
+LogicalResult WidenBlockOp::verify() {
+  if (getPart() > 1)
+    return emitOpError("C1: expects part 0 or 1, got ") << getPart();
   return success();
 }
 

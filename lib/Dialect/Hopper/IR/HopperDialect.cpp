@@ -33,8 +33,9 @@ void HopperDialect::initialize() {
 
 using EmitError = function_ref<InFlightDiagnostic()>;
 
-static constexpr int64_t kElementBytes = 2; ///< of tiles and operands: 16-bit floats
-static constexpr int64_t kPanelColumns = kHopper.swizzleBytes / kElementBytes;
+static constexpr int64_t kStepBytes = 32; ///< of a row, in a product's step
+static int64_t elementBytes(Type type) { return type.getIntOrFloatBitWidth() / 8; }
+static int64_t panelColumns(Type type) { return kHopper.swizzleBytes / elementBytes(type); }
 static constexpr int64_t kMaxTiles = 16, kMaxWarps = 32;
 
 static bool isHalf(Type type) { return type.isBF16() || type.isF16(); }
@@ -58,6 +59,10 @@ static LogicalResult verifyTile(EmitError emitError, int64_t rows, int64_t colum
     return emitError() << "C3: expects columns to be a multiple of " << kHopper.columnUnit
                        << " from " << kHopper.columnUnit << " to " << kHopper.maxColumns << ", got "
                        << columns;
+  return success();
+}
+
+static LogicalResult verifyHalfTile(EmitError emitError, Type elementType) {
   if (!isHalf(elementType))
     return emitError() << "C4: expects bf16 or f16 elements, got " << elementType;
   return success();
@@ -67,6 +72,8 @@ LogicalResult SharedType::verify(EmitError emitError, int64_t count, int64_t row
                                  Type elementType, Order order) {
   if (count < 1 || count > kMaxTiles)
     return emitError() << "C1: expects from 1 to " << kMaxTiles << " tiles, got " << count;
+  if (failed(verifyHalfTile(emitError, elementType)))
+    return failure();
   return verifyTile(emitError, rows, columns, elementType);
 }
 
@@ -81,6 +88,11 @@ LogicalResult RingType::verify(EmitError emitError, int64_t stages, int64_t rows
     return emitError() << "C6: expects a ring of 1 to " << kMaxWarps
                        << " warps to have no note, got " << warps << " warps and " << note
                        << " words";
+  bool isByte = isa<Float8E4M3FNType>(elementType);
+  if (isByte && !warps)
+    return emitError() << "C7: expects f8E4M3FN in a ring of warps only";
+  if (!isByte && failed(verifyHalfTile(emitError, elementType)))
+    return failure();
   return verifyTile(emitError, rows, columns, elementType);
 }
 
@@ -91,7 +103,7 @@ LogicalResult WordsType::verify(EmitError emitError, int64_t count) {
 }
 
 template <typename TileType> static int64_t panelsOf(TileType type) {
-  return llvm::divideCeil(type.getColumns(), kPanelColumns);
+  return llvm::divideCeil(type.getColumns(), panelColumns(type.getElementType()));
 }
 template <typename TileType> static int64_t panelStrideOf(TileType type) {
   int64_t rows = type.getOrder() == Order::Panels ? type.getRows() : kHopper.octetRows;
@@ -109,7 +121,9 @@ int64_t SharedType::panelStride() const { return panelStrideOf(*this); }
 int64_t SharedType::octetStride() const { return octetStrideOf(*this); }
 int64_t RingType::panels() const { return panelsOf(*this); }
 int64_t RingType::panelBytes() const { return getRows() * kHopper.swizzleBytes; }
-int64_t RingType::depth() const { return llvm::alignTo(getColumns(), kHopper.stepDepth); }
+int64_t RingType::depth() const {
+  return llvm::alignTo(getColumns(), kStepBytes / elementBytes(getElementType()));
+}
 int64_t RingType::panelStride() const { return panelStrideOf(*this); }
 int64_t RingType::octetStride() const { return octetStrideOf(*this); }
 
@@ -138,16 +152,16 @@ LogicalResult TensorMapType::verify(EmitError emitError, ArrayRef<int64_t> box, 
     if (extent < 1 || extent > kHopper.maxBoxExtent)
       return emitError() << "C2: expects extents from 1 to " << kHopper.maxBoxExtent << ", got "
                          << extent;
-  if (!isHalf(elementType))
-    return emitError() << "C4: expects bf16 or f16 elements, got " << elementType;
-  if (box.front() != kPanelColumns)
-    return emitError() << "C3: expects the innermost extent to be a panel of " << kPanelColumns
+  if (!isHalf(elementType) && !isa<Float8E4M3FNType>(elementType))
+    return emitError() << "C4: expects bf16, f16 or f8E4M3FN elements, got " << elementType;
+  if (int64_t columns = panelColumns(elementType); box.front() != columns)
+    return emitError() << "C3: expects the innermost extent to be a panel of " << columns
                        << " elements (" << kHopper.swizzleBytes << " bytes), got " << box.front();
   return success();
 }
 
 int64_t TensorMapType::boxBytes() const {
-  int64_t bytes = kElementBytes;
+  int64_t bytes = elementBytes(getElementType());
   for (int64_t extent : getBox())
     bytes *= extent;
   return bytes;

@@ -127,7 +127,7 @@ TileRange rangeOf(ScheduleKind kind) {
   case ScheduleKind::Simt:
     return {1, 4, 64};
   case ScheduleKind::Streaming:
-    return {8, 16, 16};
+    return {8, 16, 32};
   }
   llvm_unreachable("every kind has a range");
 }

@@ -10,7 +10,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "pagefold/Dialect/Tile/IR/Tile.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
-#include "pagefold/Target/Hopper/PipelinedForm.h"
+#include "pagefold/Target/Hopper/StreamingForm.h"
 
 namespace pagefold::tile {
 #define GEN_PASS_DEF_TILESTAGEQUERIES
@@ -24,8 +24,11 @@ using namespace pagefold::tile;
 namespace {
 
 /// Why a space keeps its query region, as the end of a sentence; empty if it can do without.
-std::string refusal(SpaceOp space, LoadQOp load) {
-  if (std::string why = hopper::pipelinedRefusal(space, hopper::QueryRegion::Any); !why.empty())
+std::string refusal(SpaceOp space, LoadQOp load, attn::BoundsAttr bounds) {
+  std::string why = hopper::pipelinedRefusal(space, hopper::QueryRegion::Any);
+  bool streams =
+      bounds && hopper::streamingRefusal(space, bounds, hopper::QueryRegion::Any).empty();
+  if (!why.empty() && !streams)
     return why;
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(load.getBody(), captured);
@@ -76,13 +79,13 @@ struct TileStageQueries : pagefold::tile::impl::TileStageQueriesBase<TileStageQu
 
   LogicalResult run(SpaceOp space, LoadQOp load) {
     auto options = remarkOf(space, "StageQueries", "tile-stage-queries");
-    if (std::string why = refusal(space, load); !why.empty()) {
-      remark::missed(space.getLoc(), options) << ("queries are not staged: " + why);
-      return success();
-    }
     auto function = space->getParentOfType<FunctionOpInterface>();
     auto bounds =
         function ? function->getAttrOfType<attn::BoundsAttr>("attn.bounds") : attn::BoundsAttr();
+    if (std::string why = refusal(space, load, bounds); !why.empty()) {
+      remark::missed(space.getLoc(), options) << ("queries are not staged: " + why);
+      return success();
+    }
     if (!bounds)
       return space.emitOpError("expects attn.bounds on its function, to size the staged queries");
     remark::passed(space.getLoc(), options)

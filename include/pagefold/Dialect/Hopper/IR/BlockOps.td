@@ -26,20 +26,45 @@ def Hopper_ResultBlock : Hopper_VectorOf<4, F32, "vector<4xf32>", "getF32Type()"
 def Hopper_LoadBlockOp : Hopper_Op<"load_block"> {
   let summary = "Warp: loads a left block from its ring (ldmatrix)";
   let description = [{
-    All 16 rows of the turn's tile, in columns `column` to `column` + 15; `transposed`: the block's rows are the tile's columns.
+    16 rows of the turn's tile from `row` on, in columns `column` to `column` + 15; `transposed`: the block's rows are the
+    tile's columns. Of bytes it is 32 columns, which `hopper.widen_block` makes two blocks of.
 
     ```mlir
-    %a = hopper.load_block %k[%t] of %w column 16 : !hopper.ring<3 x 16 x 128, bf16 warps 8>
-    %b = hopper.load_block %v[%t] of %w column 0 transposed : !hopper.ring<3 x 16 x 128, bf16 warps 8>
+    %a = hopper.load_block %k[%t] of %w row 0 column 16 : !hopper.ring<3 x 16 x 128, bf16 warps 8>
+    %b = hopper.load_block %v[%t] of %w row 0 column 0 transposed : !hopper.ring<3 x 16 x 128, bf16 warps 8>
+    %c = hopper.load_block %b8[%t] of %w row 16 column 32 : !hopper.ring<3 x 32 x 128, f8E4M3FN warps 8>
     ```
 
     Constraints:
-    * C1: the tile has 16 rows in order panels.
-    * C2: the column is a multiple of 16 below the tile's depth.
+    * C1: the row is a multiple of 16, and the tile, in order panels, has 16 rows from there on.
+    * C2: the column is a multiple of 32 bytes below the tile's depth.
   }];
-  let arguments = (ins Hopper_RingType:$ring, I32:$turn, I32:$warp, I64Attr:$column, UnitAttr:$transposed);
+  let arguments = (ins Hopper_RingType:$ring, I32:$turn, I32:$warp, I64Attr:$row, I64Attr:$column, UnitAttr:$transposed);
   let results = (outs Hopper_LeftBlock:$result);
-  let assemblyFormat = "$ring `[` $turn `]` `of` $warp `column` $column (`transposed` $transposed^)? attr-dict `:` type($ring)";
+  let assemblyFormat = [{
+    $ring `[` $turn `]` `of` $warp `row` $row `column` $column (`transposed` $transposed^)? attr-dict `:` type($ring)
+  }];
+  let hasVerifier = 1;
+}
+
+def Hopper_WidenBlockOp : Hopper_Op<"widen_block", [Pure]> {
+  let summary = "One of the two left blocks of f16 that a loaded block of f8E4M3FN holds";
+  let description = [{
+    Part 0 has the first 16 of the 32 columns, part 1 the others. No value moves between lanes, so that columns stand in another order: the depth
+    of a block is 0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, .. (its lane holds four neighbours), and `transposed` its rows are
+    0, 2, 4, .., 14, 1, 3, .., 15. An f16 holds every f8E4M3FN exactly.
+
+    ```mlir
+    %h = hopper.widen_block %a part 0
+    %v = hopper.widen_block %b part 1 transposed
+    ```
+
+    Constraints:
+    * C1: the part is 0 or 1.
+  }];
+  let arguments = (ins Hopper_LeftBlock:$block, I64Attr:$part, UnitAttr:$transposed);
+  let results = (outs Hopper_LeftBlock:$result);
+  let assemblyFormat = "$block `part` $part (`transposed` $transposed^)? attr-dict";
   let hasVerifier = 1;
 }
 

@@ -112,6 +112,7 @@ def Hopper_RingType : Hopper_Type<"Ring", "ring"> {
     * C2, C3, C4: as for `!hopper.shared`.
     * C5: a note has a multiple of 4 words up to 32.
     * C6: warps is from 1 to 32, where it is given, and there is no note.
+    * C7: elements are f8E4M3FN in rings of warps only.
   }];
   let parameters = (ins "int64_t":$stages, "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType,
                         Hopper_OrderParameter:$order,
@@ -166,7 +167,7 @@ def Hopper_TensorMapType : Hopper_Type<"TensorMap", "tensor_map"> {
     * C1: the box has 1 to 5 extents.
     * C2: each extent is from 1 to 256.
     * C3: the innermost extent is one panel: 128 bytes.
-    * C4: elements are bf16 or f16.
+    * C4: elements are bf16, f16 or f8E4M3FN.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$box, "::mlir::Type":$elementType);
   let assemblyFormat = "`<` `box` `[` $box `]` `,` $elementType `>`";

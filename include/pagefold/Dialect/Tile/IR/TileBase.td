@@ -137,7 +137,7 @@ def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
     Constraints:
     * C1: q_tile is a multiple of 16 from 16 to 512 (`outer`), from 1 to 16 (`dot`), a multiple of 64 from 64 to 256
       (`pipelined`), 8 or 16 (`streaming`), or from 1 to 4 (`simt`).
-    * C2: kv_tile is a multiple of 16 from 16 to 1024 (at most 256 for `pipelined`, 64 for `simt`; 16 for `streaming`).
+    * C2: kv_tile is a multiple of 16 from 16 to 1024 (at most 256 for `pipelined`, 64 for `simt`; 32 for `streaming`).
     * C3: 1 <= splits <= 128.
   }];
   let parameters = (ins EnumParameter<Tile_ScheduleKind>:$kind, "int64_t":$qTile, "int64_t":$kvTile,
