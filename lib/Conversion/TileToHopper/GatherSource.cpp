@@ -84,7 +84,7 @@ void GatherSource::copyRows(const Side &side, Value ring, Value turn, const Chun
     }
     auto start = [&] {
       for (const Copy &copy : copies)
-        GatherOp::create(b, ring, turn, copy.row, unit, kernel.pointer(side.buffer), copy.start,
+        GatherOp::create(b, ring, turn, copy.row, unit, kernel.vectorPointer(side.buffer), copy.start,
                          copy.present);
     };
     units == lanes ? start() : b.ifThen(b.less(unit, b.i32(units)), start);

@@ -10,8 +10,7 @@
 // Neighbouring lanes then copy neighbouring units of a row, whose place they take from the lane
 // that found it. Rows past the length, and those of broken page ids, become zeros.
 //
-// The strides of pages, slots and heads are multiples of 8 elements, and the pools' addresses of 16
-// bytes.
+// A launch refuses pools whose addresses or strides are no multiples of 16 bytes.
 //
 //===----------------------------------------------------------------------===//
 
