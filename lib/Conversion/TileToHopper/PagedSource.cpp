@@ -11,9 +11,6 @@ using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::hopper;
 
-/// What a lane finds where it looks for no page.
-static constexpr int64_t kNoPage = std::numeric_limits<int32_t>::min();
-
 PagedSource::PagedSource(SpaceKernel &kernel, const PipelinedSpace &space)
     : KVSource(kernel, space) {
   tile::PagedOp paged = space.paged;
@@ -33,18 +30,13 @@ Value PagedSource::findPage(const Request &request, Value key, Value wanted) {
                         b.i32(kNoPage));
 }
 
-/// One report a lane: of several broken ids the last.
-Values PagedSource::settle(const Request &request, ValueRange found) {
-  Value broken = b.boolean(false), id = found.front();
-  Values settled;
-  for (Value page : found) {
-    Value outside = b.compare(arith::CmpIPredicate::uge, page, pages);
-    Value isBroken = b.both(outside, b.compare(arith::CmpIPredicate::ne, page, b.i32(kNoPage)));
-    id = b.select(isBroken, page, id);
-    broken = b.either(broken, isBroken);
-    settled.push_back(b.select(outside, b.i32(-1), page));
-  }
+PagedSource::Checked PagedSource::check(Value found) {
+  Value outside = b.compare(arith::CmpIPredicate::uge, found, pages);
+  Value some = b.compare(arith::CmpIPredicate::ne, found, b.i32(kNoPage));
+  return {b.select(outside, b.i32(-1), found), b.both(outside, some)};
+}
+
+void PagedSource::report(const Request &request, Value id, Value isBroken) {
   ReportOp::create(b, kernel.errorWord(), request.number, id, pages,
-                   static_cast<int64_t>(host::Reason::PageId), broken);
-  return settled;
+                   static_cast<int64_t>(host::Reason::PageId), isBroken);
 }

@@ -20,13 +20,21 @@ namespace pagefold::hopper {
 class PagedSource : public KVSource {
 public:
   bool usesOneLane() const override { return false; }
-  /// Page ids, -1 where none was looked for or the id is outside the pool, which is reported.
-  Values settle(const Request &request, mlir::ValueRange found) override;
 
 protected:
+  /// What a lane finds where it looks for no page.
+  static constexpr int64_t kNoPage = std::numeric_limits<int32_t>::min();
+  struct Checked {
+    mlir::Value page; ///< -1 where none was looked for or the id is outside the pool
+    mlir::Value isBroken;
+  };
+
   PagedSource(SpaceKernel &kernel, const PipelinedSpace &space);
   /// The table's entry for key `key` of the request, if it has that key and `wanted`.
   mlir::Value findPage(const Request &request, mlir::Value key, mlir::Value wanted);
+  /// What was found, once it is needed: a check at once would wait for it.
+  Checked check(mlir::Value found);
+  void report(const Request &request, mlir::Value id, mlir::Value isBroken);
 
 private:
   mlir::Value pages; ///< of the smaller pool, where those of K and V differ
