@@ -59,6 +59,10 @@ llvm::SmallVector<mlir::func::FuncOp> launchedFunctions(mlir::Operation *module)
 /// function: an error where one of them is an argument.
 mlir::LogicalResult checkSources(mlir::func::FuncOp function);
 
+/// Kernels access several elements of an argument at once: the launch is to refuse it where its
+/// address or its strides are no multiples of `bytes`.
+void requireAlignment(mlir::func::FuncOp function, unsigned argument, int64_t bytes);
+
 /// Puts the plan in the function's place. The function is erased.
 void replaceByPlan(mlir::func::FuncOp function, const WorkspaceLayout &layout,
                    const LaunchSummary &summary);

@@ -65,27 +65,32 @@ static void lowerFenceShared(FenceSharedOp, FenceSharedOp::Adaptor, Emitter &emi
 // cp.async
 //===----------------------------------------------------------------------===//
 
-static constexpr int64_t kUnitBytes = 16;
+static constexpr int64_t kUnitBytes = 16, kUnitElements = 8;
 static constexpr int64_t kUnitsPerPanel = kHopper.swizzleBytes / kUnitBytes;
 
 /// Where unit `unit` of row `row` lies in a tile: the swizzle permutes the units of a panel's row.
+/// Octets and panels are multiples of 1024 bytes apart, as tiles are aligned, so that the row in
+/// its octet is exclusive-ored onto the address: it gives the offset and permutes at once.
 static Value unitAddress(Emitter &emitter, RingType type, Value tile, Value row, Value unit) {
-  Value inOctet = emitter.bitAnd(row, kHopper.octetRows - 1);
   Value octet = emitter.shiftRight(row, llvm::Log2_64(kHopper.octetRows));
   Value panel = emitter.shiftRight(unit, llvm::Log2_64(kUnitsPerPanel));
-  Value inPanel = emitter.bitXor(emitter.bitAnd(unit, kUnitsPerPanel - 1), inOctet);
-  Value address = emitter.add(tile, emitter.mul(octet, type.octetStride()));
-  address = emitter.add(address, emitter.mul(inOctet, kHopper.swizzleBytes));
-  address = emitter.add(address, emitter.mul(panel, type.panelStride()));
-  return emitter.add(address, emitter.mul(inPanel, kUnitBytes));
+  Value inPanel = emitter.bitAnd(unit, kUnitsPerPanel - 1);
+  Value address = emitter.add(tile, emitter.mul(panel, type.panelStride()));
+  address = emitter.add(address, emitter.mul(inPanel, kUnitBytes));
+  address = emitter.add(address, emitter.mul(octet, type.octetStride()));
+  Value inOctet = emitter.bitAnd(row, kHopper.octetRows - 1);
+  return emitter.bitXor(address, emitter.mul(inOctet, kHopper.swizzleBytes + kUnitBytes));
 }
 
 static void lowerGather(GatherOp op, GatherOp::Adaptor adaptor, Emitter &emitter) {
   RingType type = op.getRing().getType();
   Value target = unitAddress(emitter, type, emitter.tileAddress(op.getRing(), adaptor.getTurn()),
                              adaptor.getRow(), adaptor.getUnit());
-  Value source =
-      emitter.elementAddress(adaptor.getPointer(), type.getElementType(), adaptor.getOffset());
+  Type element = type.getElementType();
+  // The unit's part first: it is the same in all rows, and need not be added to each.
+  Value units = emitter.elementAddress(adaptor.getPointer(), element,
+                                       emitter.mul(adaptor.getUnit(), kUnitElements));
+  Value source = emitter.elementAddress(units, element, adaptor.getOffset());
   // Of the 16 bytes so many are read; the others become zeros.
   Value bytes = LLVM::SelectOp::create(emitter.builder, emitter.loc, adaptor.getCondition(),
                                        emitter.i32(kUnitBytes), emitter.i32(0));

@@ -258,7 +258,7 @@ void ConsumerEmitter::storeOutput(const Tile &tile, Value output, bool byTile) {
     Value tokens = b.widen(tile.request.firstToken), head = b.widen(tile.head);
     Value start =
         b.add(b.mul(tokens, kernel.stride(buffer, 0)), b.mul(head, kernel.stride(buffer, 1)));
-    StoreMatrixOp::create(b, rounded, kernel.pointer(buffer), start, kernel.stride(buffer, 0),
+    StoreMatrixOp::create(b, rounded, kernel.vectorPointer(buffer), start, kernel.stride(buffer, 0),
                           tile.q, tile.request.qLen);
     return Values();
   };

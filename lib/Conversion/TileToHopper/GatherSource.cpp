@@ -20,6 +20,10 @@ static constexpr int64_t kUnit = 8, kDepth = 16;
 /// those of the others.
 static constexpr int64_t kCopiesAtOnce = 4;
 
+/// Where a row starts that is not there. Negative; and since elements have two bytes its address is
+/// the pool's own, though nothing is read.
+static constexpr int64_t kNoRow = std::numeric_limits<int64_t>::min();
+
 GatherSource::GatherSource(SpaceKernel &kernel, const PipelinedSpace &space)
     : PagedSource(kernel, space) {
   tile::PagedOp paged = space.paged;
@@ -28,32 +32,26 @@ GatherSource::GatherSource(SpaceKernel &kernel, const PipelinedSpace &space)
   values = side(paged.getVPages(), space.vDim);
 }
 
-Value GatherSource::keyOf(Value tile, Value chunk) {
-  return b.add(b.add(b.mul(tile, space.kvTile), b.mul(chunk, kWarp)), lane);
+Value GatherSource::keyOf(Value tile, Value row) { return b.add(b.mul(tile, space.kvTile), row); }
+
+Value GatherSource::lookUpRow(const Request &request, Value tile, Value row) {
+  return table.find(request, keyOf(tile, row), b.less(row, b.i32(space.kvTile)));
 }
 
 Values GatherSource::lookUp(const Request &request, Value tile) {
-  Values pages;
-  for (int64_t first = 0; first < space.kvTile; first += kWarp) {
-    int64_t rows = std::min(space.kvTile - first, kWarp);
-    Value hasRow = rows == kWarp ? b.boolean(true) : b.less(lane, b.i32(rows));
-    pages.push_back(table.find(request, keyOf(tile, b.i32(first / kWarp)), hasRow));
-  }
-  return pages;
+  return {lookUpRow(request, tile, lane)};
 }
 
-GatherSource::Chunk GatherSource::findRows(const Side &side, Value number, Value kvHead, Value tile,
-                                           Value page) {
-  Value slot = b.remainder(keyOf(tile, number), space.pageSize);
+GatherSource::Chunk GatherSource::findRows(const Side &side, Value firstRow, Value kvHead,
+                                           Value tile, Value page) {
+  Value slot = b.remainder(keyOf(tile, b.add(firstRow, lane)), space.pageSize);
   auto along = [&](int64_t dim, Value index) {
     return b.mul(b.widen(index), kernel.stride(side.buffer, dim));
   };
   Value start = b.add(b.add(along(0, page), along(1, slot)), along(2, kvHead));
-  Value present = b.atLeast(page, b.i32(0));
-  start = b.select(present, start, b.i64(0));
+  start = b.select(b.atLeast(page, b.i32(0)), start, b.i64(kNoRow));
   auto half = [&](Value bits) { return b.createOrFold<arith::TruncIOp>(b.getI32Type(), bits); };
-  return {b.mul(number, kWarp), half(start), half(b.createOrFold<arith::ShRUIOp>(start, b.i64(32))),
-          BallotOp::create(b, b.getI32Type(), present)};
+  return {firstRow, half(start), half(b.createOrFold<arith::ShRUIOp>(start, b.i64(32)))};
 }
 
 /// A row takes a power of two of lanes, so that a lane keeps its unit; those past the row's units
@@ -64,7 +62,6 @@ void GatherSource::copyRows(const Side &side, Value ring, Value turn, const Chun
   int64_t lastRows = space.kvTile % kWarp ? space.kvTile % kWarp : kWarp;
   int64_t step = std::min(lastRows, kCopiesAtOnce * rowsAtOnce);
   Value unit = b.remainder(lane, lanes), laneRow = b.divide(lane, lanes);
-  Value unitStart = b.widen(b.mul(unit, kUnit));
   bool isPadded = units * kUnit > side.dim;
   auto copyStep = [&](Value first) {
     struct Copy {
@@ -72,20 +69,21 @@ void GatherSource::copyRows(const Side &side, Value ring, Value turn, const Chun
     };
     SmallVector<Copy> copies;
     for (int64_t at = 0; at < step; at += rowsAtOnce) {
-      Value row = b.add(b.add(first, laneRow), at);
+      // Of the tile; modulo 32 the lane that found it. As a sum with the chunk's first row it is
+      // made where it is needed: lane numbers alone LLVM would make once, and keep in 16 registers.
+      Value row = b.add(chunk.firstRow, b.add(b.add(first, laneRow), at));
       Value low = arith::ExtUIOp::create(b, b.getI64Type(), b.shuffle(chunk.low, row));
       Value high = arith::ExtUIOp::create(b, b.getI64Type(), b.shuffle(chunk.high, row));
       Value start = arith::OrIOp::create(b, arith::ShLIOp::create(b, high, b.i64(32)), low);
-      Value bit = arith::ShRUIOp::create(b, chunk.present, row);
-      Value present = arith::TruncIOp::create(b, b.getI1Type(), bit);
+      Value present = b.atLeast(start, b.i64(0));
       if (isPadded)
         present = b.both(present, b.less(unit, b.i32(side.dim / kUnit)));
-      copies.push_back({b.add(chunk.firstRow, row), b.add(start, unitStart), present});
+      copies.push_back({row, start, present});
     }
     auto start = [&] {
       for (const Copy &copy : copies)
-        GatherOp::create(b, ring, turn, copy.row, unit, kernel.pointer(side.buffer), copy.start,
-                         copy.present);
+        GatherOp::create(b, ring, turn, copy.row, unit, kernel.vectorPointer(side.buffer),
+                         copy.start, copy.present);
     };
     units == lanes ? start() : b.ifThen(b.less(unit, b.i32(units)), start);
   };
@@ -100,21 +98,22 @@ void GatherSource::copyRows(const Side &side, Value ring, Value turn, const Chun
       });
 }
 
-/// All copies of the tile are under way before any is waited for. A loop, whose pages rotate: of
-/// all chunks' code side by side ptxas makes more addresses than there are registers.
-void GatherSource::copy(const Side &side, Value ring, Value turn, const Request &, Value kvHead,
-                        Value tile, ValueRange found) {
-  Values carried{b.i32(0)};
-  carried.append(found.begin(), found.end());
-  b.whileLoop(
-      carried,
-      [&](ValueRange now) { return b.less(now[0], b.i32(static_cast<int64_t>(found.size()))); },
+/// Rows come in chunks, one for each lane. A chunk's pages are looked up while the rows of the
+/// chunk before are copied: the table's latency is hidden, and the lane holds two page ids at most,
+/// one of them the next tile's. One report a lane: of several broken ids the last.
+void GatherSource::bring(const Side &side, Value ring, Value turn, const Request &request,
+                         Value kvHead, Value tile, ValueRange found) {
+  AcquireOp::create(b, ring, turn);
+  Value end = b.i32(space.kvTile), none = b.i32(PageTable::kNoPage);
+  Value broken = b.whileLoop(
+      {b.i32(0), found[0], none}, [&](ValueRange now) { return b.less(now[0], end); },
       [&](ValueRange now) {
-        copyRows(side, ring, turn, findRows(side, now[0], kvHead, tile, now[1]));
-        Values next{b.add(now[0], 1)};
-        next.append(now.begin() + 2, now.end());
-        next.push_back(now[1]);
-        return next;
-      });
+        Value next = b.add(now[0], kWarp);
+        Value nextFound = lookUpRow(request, tile, b.add(next, lane));
+        auto [page, isBroken] = table.check(now[1]);
+        copyRows(side, ring, turn, findRows(side, now[0], kvHead, tile, page));
+        return Values{next, nextFound, b.select(isBroken, now[1], now[2])};
+      })[2];
   ArriveGatheredOp::create(b, ring, turn);
+  table.report(request, broken, b.compare(arith::CmpIPredicate::ne, broken, none));
 }

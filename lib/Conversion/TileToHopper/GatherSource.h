@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Pages of any size: the warp copies a tile's rows itself, 16 bytes a lane. Lane l finds the pages
-// of rows l, 32 + l, .. of the tile, a coalesced read of the table however short the pages are.
+// Pages of any size: the warp copies a tile's rows itself, 16 bytes a lane, in chunks of 32. Lane l
+// finds the page of the chunk's row l, a coalesced read of the table however short the pages are.
 // Neighbouring lanes then copy neighbouring units of a row, whose place they take from the lane
 // that found it. Rows past the length, and those of broken page ids, become zeros.
 //
-// The strides of pages, slots and heads are multiples of 8 elements, and the pools' addresses of 16
-// bytes.
+// A launch refuses pools whose addresses or strides are no multiples of 16 bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,23 +25,24 @@ class GatherSource : public PagedSource {
 public:
   GatherSource(SpaceKernel &kernel, const PipelinedSpace &space);
   bool copiesRows() const override { return true; }
-  /// A page id for each 32 rows of the tile.
+  /// The page of the lane's row in the tile's first chunk.
   Values lookUp(const Request &request, mlir::Value tile) override;
 
 private:
-  /// A part of the tile whose rows the lanes have found, at most one each.
+  /// Rows of the tile that the lanes have found, one each.
   struct Chunk {
-    mlir::Value firstRow;
-    mlir::Value low, high; ///< of the element where the lane's row starts; i32 halves
-    mlir::Value present;   ///< a bit for each row
+    mlir::Value firstRow;  ///< of the tile; a multiple of 32
+    mlir::Value low, high; ///< i32 halves of the element where the lane's row starts; high is
+                           ///< negative where it has no page
   };
-  Chunk findRows(const Side &side, mlir::Value number, mlir::Value kvHead, mlir::Value tile,
+  Chunk findRows(const Side &side, mlir::Value firstRow, mlir::Value kvHead, mlir::Value tile,
                  mlir::Value page);
   void copyRows(const Side &side, mlir::Value ring, mlir::Value turn, const Chunk &chunk);
-  void copy(const Side &side, mlir::Value ring, mlir::Value turn, const Request &request,
-            mlir::Value kvHead, mlir::Value tile, mlir::ValueRange found) override;
-  /// The key of the lane's row in a chunk.
-  mlir::Value keyOf(mlir::Value tile, mlir::Value chunk);
+  void bring(const Side &side, mlir::Value ring, mlir::Value turn, const Request &request,
+             mlir::Value kvHead, mlir::Value tile, mlir::ValueRange found) override;
+  /// The page id of a row of the tile.
+  mlir::Value lookUpRow(const Request &request, mlir::Value tile, mlir::Value row);
+  mlir::Value keyOf(mlir::Value tile, mlir::Value row);
 };
 
 } // namespace pagefold::hopper

@@ -15,18 +15,6 @@ using namespace pagefold::hopper;
 KVSource::KVSource(SpaceKernel &kernel, const PipelinedSpace &space)
     : kernel(kernel), b(kernel.builder()), space(space), lane(b.lane()) {}
 
-void KVSource::bringKeys(Value ring, Value turn, const Request &request, Value kvHead, Value tile,
-                         ValueRange found) {
-  AcquireOp::create(b, ring, turn);
-  copy(keys, ring, turn, request, kvHead, tile, found);
-}
-
-void KVSource::bringValues(Value ring, Value turn, const Request &request, Value kvHead, Value tile,
-                           ValueRange found) {
-  AcquireOp::create(b, ring, turn);
-  copy(values, ring, turn, request, kvHead, tile, found);
-}
-
 namespace {
 
 //===----------------------------------------------------------------------===//
@@ -48,8 +36,9 @@ private:
     return {buffer, kernel.rowMap(buffer, space.kvTile), dim, {}, {}, {}};
   }
 
-  void copy(const Side &side, Value ring, Value turn, const Request &request, Value kvHead,
-            Value tile, ValueRange) override {
+  void bring(const Side &side, Value ring, Value turn, const Request &request, Value kvHead,
+             Value tile, ValueRange) override {
+    AcquireOp::create(b, ring, turn);
     Value row = b.add(request.keys, b.mul(tile, space.kvTile));
     ExpectOp::create(b, ring, turn);
     for (std::optional<int64_t> panel : SpaceKernel::rowBoxes(side.buffer))
@@ -102,15 +91,18 @@ private:
     return {buffer, kernel.map(buffer, box, dims), dim, {}, {}, {}};
   }
 
-  void copy(const Side &side, Value ring, Value turn, const Request &, Value kvHead, Value tile,
-            ValueRange found) override {
+  void bring(const Side &side, Value ring, Value turn, const Request &request, Value kvHead,
+             Value tile, ValueRange found) override {
+    auto [id, isBroken] = table.check(found[0]);
+    table.report(request, found[0], isBroken);
+    AcquireOp::create(b, ring, turn);
     // Bytes may arrive before they are expected: the stage is not full before the expectation.
     b.firstLane([&] { ExpectOp::create(b, ring, turn); });
     Value slot =
         page > boxRows ? b.remainder(b.add(b.mul(tile, space.kvTile), firstRow), page) : b.i32(0);
     b.ifThen(hasBox, [&] {
       if (side.isOctets()) {
-        Value at = b.add(b.mul(found[0], side.pageStep), b.mul(kvHead, side.headPage));
+        Value at = b.add(b.mul(id, side.pageStep), b.mul(kvHead, side.headPage));
         FillOp::create(b, ring, turn, IntegerAttr(), firstRow, side.map,
                        ValueRange{b.i32(0), b.i32(0), b.mul(kvHead, side.headPanel),
                                   b.divide(slot, kHopper.octetRows), at},
@@ -119,8 +111,8 @@ private:
       }
       for (int64_t panel = 0; panel < panelsOf(side.dim); ++panel) {
         Values at = isWholePanels(side.dim)
-                        ? Values{b.i32(0), slot, b.i32(panel), kvHead, found[0]}
-                        : Values{b.i32(panel * kPanelColumns), slot, kvHead, found[0]};
+                        ? Values{b.i32(0), slot, b.i32(panel), kvHead, id}
+                        : Values{b.i32(panel * kPanelColumns), slot, kvHead, id};
         FillOp::create(b, ring, turn, b.getI64IntegerAttr(panel), firstRow, side.map, at,
                        b.getUnitAttr());
       }

@@ -30,8 +30,6 @@ public:
   mlir::Value valueMap() const { return values.map; }
   /// Values that a tile's copies need and that take time to read; one list for K and V.
   virtual Values lookUp(const Request &request, mlir::Value tile) = 0;
-  /// Checks them, once they are needed: a check at once would wait for them.
-  virtual Values settle(const Request &, mlir::ValueRange found) { return Values(found); }
   /// Whether one lane starts all copies, and alone calls what follows; else all lanes do.
   virtual bool usesOneLane() const = 0;
   /// Whether the warp copies rows by itself, which takes its registers: queries are brought before
@@ -39,9 +37,13 @@ public:
   virtual bool copiesRows() const { return false; }
   /// Acquires the turn's stage and starts the copies.
   void bringKeys(mlir::Value ring, mlir::Value turn, const Request &request, mlir::Value kvHead,
-                 mlir::Value tile, mlir::ValueRange found);
+                 mlir::Value tile, mlir::ValueRange found) {
+    bring(keys, ring, turn, request, kvHead, tile, found);
+  }
   void bringValues(mlir::Value ring, mlir::Value turn, const Request &request, mlir::Value kvHead,
-                   mlir::Value tile, mlir::ValueRange found);
+                   mlir::Value tile, mlir::ValueRange found) {
+    bring(values, ring, turn, request, kvHead, tile, found);
+  }
 
 protected:
   /// K or V as the copies see them.
@@ -53,8 +55,9 @@ protected:
     bool isOctets() const { return bool(pageStep); }
   };
   KVSource(SpaceKernel &kernel, const PipelinedSpace &space);
-  virtual void copy(const Side &side, mlir::Value ring, mlir::Value turn, const Request &request,
-                    mlir::Value kvHead, mlir::Value tile, mlir::ValueRange found) = 0;
+  /// Acquires the turn's stage and starts the copies.
+  virtual void bring(const Side &side, mlir::Value ring, mlir::Value turn, const Request &request,
+                     mlir::Value kvHead, mlir::Value tile, mlir::ValueRange found) = 0;
 
   SpaceKernel &kernel;
   HopperBuilder &b;

@@ -11,9 +11,6 @@ using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::hopper;
 
-/// What a lane finds where it looks for no page.
-static constexpr int64_t kNoPage = std::numeric_limits<int32_t>::min();
-
 PageTable::PageTable(SpaceKernel &kernel, const FoldSpace &space)
     : kernel(kernel), b(kernel.builder()), space(space) {
   tile::PagedOp paged = space.paged;
@@ -33,18 +30,27 @@ Value PageTable::find(const Request &request, Value key, Value wanted) {
                         b.i32(kNoPage));
 }
 
-/// One report a lane: of several broken ids the last.
+PageTable::Checked PageTable::check(Value found) {
+  Value outside = b.compare(arith::CmpIPredicate::uge, found, pages);
+  Value some = b.compare(arith::CmpIPredicate::ne, found, b.i32(kNoPage));
+  return {b.select(outside, b.i32(-1), found), b.both(outside, some)};
+}
+
+void PageTable::report(const Request &request, Value id, Value isBroken) {
+  ReportOp::create(b, kernel.errorWord(), request.number, id, pages,
+                   static_cast<int64_t>(host::Reason::PageId), isBroken);
+}
+
+/// One report: of several broken ids the last.
 Values PageTable::settle(const Request &request, ValueRange found) {
   Value broken = b.boolean(false), id = found.front();
   Values settled;
   for (Value page : found) {
-    Value outside = b.compare(arith::CmpIPredicate::uge, page, pages);
-    Value isBroken = b.both(outside, b.compare(arith::CmpIPredicate::ne, page, b.i32(kNoPage)));
-    id = b.select(isBroken, page, id);
-    broken = b.either(broken, isBroken);
-    settled.push_back(b.select(outside, b.i32(-1), page));
+    Checked checked = check(page);
+    id = b.select(checked.isBroken, page, id);
+    broken = b.either(broken, checked.isBroken);
+    settled.push_back(checked.page);
   }
-  ReportOp::create(b, kernel.errorWord(), request.number, id, pages,
-                   static_cast<int64_t>(host::Reason::PageId), broken);
+  report(request, id, broken);
   return settled;
 }

@@ -19,11 +19,21 @@ namespace pagefold::hopper {
 
 class PageTable {
 public:
+  /// What a lane finds where it looks for no page.
+  static constexpr int64_t kNoPage = std::numeric_limits<int32_t>::min();
+  struct Checked {
+    mlir::Value page; ///< -1 where none was looked for or the id is outside the pool
+    mlir::Value isBroken;
+  };
+
   /// Requires a paged space.
   PageTable(SpaceKernel &kernel, const FoldSpace &space);
   /// The table's entry for key `key` of the request, if it has that key and `wanted`.
   mlir::Value find(const Request &request, mlir::Value key, mlir::Value wanted);
-  /// Page ids, -1 where none was looked for or the id is outside the pool, which is reported.
+  /// What was found, once it is needed: a check at once would wait for it.
+  Checked check(mlir::Value found);
+  void report(const Request &request, mlir::Value id, mlir::Value isBroken);
+  /// Checks several, and reports.
   Values settle(const Request &request, mlir::ValueRange found);
 
 private:

@@ -20,9 +20,6 @@ namespace pagefold::hopper {
 class PagedSource : public KVSource {
 public:
   bool usesOneLane() const override { return false; }
-  Values settle(const Request &request, mlir::ValueRange found) override {
-    return table.settle(request, found);
-  }
 
 protected:
   PagedSource(SpaceKernel &kernel, const PipelinedSpace &space)

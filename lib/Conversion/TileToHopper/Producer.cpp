@@ -98,11 +98,10 @@ void ProducerEmitter::handOn(Value ring, ValueRange note, Value turn) {
 /// after it.
 Value ProducerEmitter::bringTile(const Tile &tile, Value turn, Value queryTurn) {
   auto bring = [&](Value turn, Value number, ValueRange found) {
-    Values settled = source->settle(tile.request, found);
     if (side == Side::Keys)
-      source->bringKeys(shared.keys, turn, tile.request, tile.kvHead, number, settled);
+      source->bringKeys(shared.keys, turn, tile.request, tile.kvHead, number, found);
     else
-      source->bringValues(shared.values, turn, tile.request, tile.kvHead, number, settled);
+      source->bringValues(shared.values, turn, tile.request, tile.kvHead, number, found);
   };
   auto passOn = [&] {
     bringQueries(tile, queryTurn);

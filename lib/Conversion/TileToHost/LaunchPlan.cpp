@@ -47,6 +47,18 @@ LogicalResult pagefold::checkSources(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
+void pagefold::requireAlignment(func::FuncOp function, unsigned argument, int64_t bytes) {
+  SmallVector<Attribute> args(function->getAttrOfType<ArrayAttr>("tile.args").getValue());
+  if (argument >= args.size()) // IR by hand may describe none
+    return;
+  NamedAttrList entry(cast<DictionaryAttr>(args[argument]));
+  auto known = dyn_cast_or_null<IntegerAttr>(entry.get("align"));
+  Builder builder(function.getContext());
+  entry.set("align", builder.getI64IntegerAttr(std::max(bytes, known ? known.getInt() : 1)));
+  args[argument] = entry.getDictionary(function.getContext());
+  function->setAttr("tile.args", builder.getArrayAttr(args));
+}
+
 void pagefold::replaceByPlan(func::FuncOp function, const WorkspaceLayout &layout,
                              const LaunchSummary &summary) {
   OpBuilder builder(function);

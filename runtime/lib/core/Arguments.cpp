@@ -157,6 +157,11 @@ struct ArgumentBinder::Walk {
     return reinterpret_cast<uintptr_t>(tensor.data) + static_cast<uintptr_t>(tensor.byte_offset);
   }
 
+  /// `align` in elements.
+  int64_t alignedElements() const {
+    return std::max<int64_t>(plan.align / dtypeSize(plan.dtype), 1);
+  }
+
   Result<Layout> layout() const;
   Status checkStrides(const Layout &layout) const;
   Status checkAddress(const Layout &layout) const;
@@ -204,6 +209,11 @@ Status ArgumentBinder::Walk::checkStrides(const Layout &layout) const {
       return refuse("a place of its own for every element that is written, got stride 0 in "
                     "dimension " +
                     std::to_string(i));
+    if (i != inner && layout.strides[i] % alignedElements())
+      return refuse("strides that are multiples of " + std::to_string(alignedElements()) +
+                    " elements (" + std::to_string(plan.align) + " bytes), got " +
+                    std::to_string(layout.strides[i]) + " in dimension " + std::to_string(i) +
+                    "; make the tensor contiguous");
   }
   return {};
 }
@@ -218,6 +228,10 @@ Status ArgumentBinder::Walk::checkAddress(const Layout &layout) const {
   if (address() % size)
     return refuse("an address that is a multiple of its element's " + std::to_string(size) +
                   " bytes, got one at " + std::to_string(address() % size) + " past it");
+  if (auto align = static_cast<uintptr_t>(plan.align); address() % align)
+    return refuse("an address that is a multiple of " + std::to_string(align) +
+                  " bytes, got one at " + std::to_string(address() % align) +
+                  " past it; copy the tensor to memory of its own");
   return {};
 }
 

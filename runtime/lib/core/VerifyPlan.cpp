@@ -23,6 +23,7 @@ namespace {
 constexpr int64_t kMaxBytes = int64_t(1) << 46;
 constexpr int64_t kMaxExtent = int64_t(1) << 46;
 constexpr size_t kMaxRank = 16;
+constexpr int64_t kMaxAlign = 256; // bytes, to which DLPack aligns
 
 bool isIdentifier(std::string_view text) {
   auto isWord = [](char c) {
@@ -65,6 +66,10 @@ Status verifyArguments(const FunctionPlan &function) {
     results |= arg.access == Access::Write;
     if (arg.scalar && (!arg.shape.empty() || arg.access != Access::Read))
       return broken(function, "scalar '" + arg.name + "' expects rank 0 and access read");
+    if (arg.align < 1 || arg.align > kMaxAlign || (arg.align & (arg.align - 1)))
+      return broken(function,
+                    "argument '" + arg.name + "' expects to be aligned to a power of two up to " +
+                        std::to_string(kMaxAlign) + " bytes, got " + std::to_string(arg.align));
     if (Status status = verifyShape(function, arg); !status)
       return status;
   }

@@ -194,6 +194,45 @@ TEST_F(Arguments, AddressesAreChecked) {
                                    "got 18446744073709551612");
 }
 
+/// What kernels access several elements at a time.
+TEST_F(Arguments, A16_AddressAndStridesAreMultiplesWhereThePlanSaysSo) {
+  Plan plan = testPlan();
+  plan.functions[0].args[0].align = 16;
+  std::string bytes = testArtifact(plan);
+  pagefold_module *module = nullptr;
+  ASSERT_EQ(message(pagefold_module_load(bytes.data(), bytes.size(), &module)), "");
+  alignas(16) float memory[8 * 20 + 4] = {};
+  int64_t shape[] = {7, 8}, strides[] = {20, 1};
+  DLTensor values = *Tensor<float>({7, 8}).dl();
+  values.data = memory;
+  values.shape = shape;
+  values.strides = strides;
+  GatherCase gather;
+  std::vector<const DLTensor *> args = gather.args();
+  args[0] = &values;
+  auto said = [&] { return launch(function(module, "gather"), args); };
+  EXPECT_EQ(said(), "");
+  values.byte_offset = 16;
+  EXPECT_EQ(said(), "");
+  values.byte_offset = 12;
+  EXPECT_EQ(
+      said(),
+      "function 'gather', argument 0 'cache.values': expects an address that is a multiple of 16 "
+      "bytes, got one at 12 past it; copy the tensor to memory of its own");
+  values.byte_offset = 0;
+  strides[0] = 18;
+  EXPECT_EQ(said(),
+            "function 'gather', argument 0 'cache.values': expects strides that are multiples of 4 "
+            "elements (16 bytes), got 18 in dimension 0; make the tensor contiguous");
+  // A stride of one page is never used.
+  GatherCase one(5, 1, 3);
+  args = one.args();
+  shape[0] = 1;
+  args[0] = &values;
+  EXPECT_EQ(said(), "");
+  pagefold_module_free(module);
+}
+
 TEST_F(Arguments, A08_SpansThatDoNotFitTheAddressSpace) {
   Tensor<float> values({7, 8});
   values.shape = {int64_t(1) << 61, 8};

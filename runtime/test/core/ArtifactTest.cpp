@@ -142,6 +142,13 @@ TEST(Artifact, RulesOfAPlan) {
   EXPECT_EQ(
       verdict([](FunctionPlan &f) { f.args[1].shape[0] = Extent::symbolic("a+b"); }),
       "function 'gather': argument 'cache.table' expects a symbol such as 'batch', got 'a+b'");
+  for (int64_t align : {0, 24, 512}) {
+    Plan plan = testPlan();
+    plan.functions[0].args[1].align = align;
+    EXPECT_EQ(messageOf(verify(plan)), "function 'gather': argument 'cache.table' expects to be "
+                                       "aligned to a power of two up to 256 bytes, got " +
+                                           std::to_string(align));
+  }
   EXPECT_EQ(verdict([](FunctionPlan &f) { f.scratchSize = -1; }),
             "function 'gather': expects workspace and scratch in [0, 2^46] bytes, got 2240 and -1");
   EXPECT_EQ(verdict([](FunctionPlan &f) { f.kernels.clear(); }),

@@ -291,6 +291,35 @@ TEST_F(CudaLaunch, WhatTheChipCannotAddressIsRefusedBeforeAnythingIsLaunched) {
   EXPECT_EQ(launch(right), "");
 }
 
+/// Rows that the kernel itself reads or writes 16 bytes at a time, without a map.
+TEST_F(CudaLaunch, WhatAKernelAccessesInVectorsIsRefusedBeforeAnythingIsLaunched) {
+  Plan plan = cudaPlan();
+  std::vector<ParameterPlan> &params = plan.functions[0].kernels[0].cuda->params;
+  params[1] = parameter(ParameterPlan::Kind::Pointer, 3);
+  plan.functions[0].args[3].align = 16;
+  load(plan);
+  const size_t sizes[] = {128, 8, 8, 4, 8, 4, 8, 8, 4};
+  fakeKernel("prefill_k0", sizes, std::size(sizes));
+  PrefillCase misaligned;
+  misaligned.out.address += 8;
+  EXPECT_EQ(launch(misaligned),
+            "function 'prefill', argument 3 'out0': expects an address that is a multiple of 16 "
+            "bytes, got one at 8 past it; copy the tensor to memory of its own");
+  PrefillCase strided;
+  strided.out.strides = {1024, 132, 1};
+  EXPECT_EQ(launch(strided),
+            "function 'prefill', argument 3 'out0': expects strides that are multiples of 8 "
+            "elements (16 bytes), got 132 in dimension 1; make the tensor contiguous");
+  EXPECT_TRUE(fakeLaunches()->empty());
+  PrefillCase one(1), none(0), right;
+  one.out.strides = {1028, 128, 1}; // of one row: never used
+  none.out.address = 0;
+  for (PrefillCase *fine : {&one, &none, &right})
+    EXPECT_EQ(launch(*fine), "");
+  ASSERT_EQ(fakeLaunches()->size(), 6u); // of two kernels
+  EXPECT_EQ(read<uint64_t>((*fakeLaunches())[4].parameters.at(1)), right.out.address);
+}
+
 //===----------------------------------------------------------------------===//
 // Devices
 //===----------------------------------------------------------------------===//

@@ -46,6 +46,7 @@ TEST(CudaPlan, ParseGivesWhatWasSerialized) {
   map.element = DType::F16;
   map.workspace = 256;
   cuda(plan.functions[0]).params.push_back(map);
+  plan.functions[0].args[3].align = 16;
   CodeSection section{"cubin", std::string_view("\177ELF\0code", 9)};
   Result<std::string> bytes = serialize(plan, {&section, 1});
   ASSERT_TRUE(bytes) << bytes.error().message();

@@ -22,6 +22,7 @@ gpu.module @kernels {
     // CHECK-DAG: %[[C7:.*]] = llvm.mlir.constant(7 : i32)
     // CHECK-DAG: %[[C16:.*]] = llvm.mlir.constant(16 : i32)
     // CHECK-DAG: %[[C128:.*]] = llvm.mlir.constant(128 : i32)
+    // CHECK-DAG: %[[C144:.*]] = llvm.mlir.constant(144 : i32)
     // CHECK-DAG: %[[C1024:.*]] = llvm.mlir.constant(1024 : i32)
     // CHECK-DAG: %[[PANEL:.*]] = llvm.mlir.constant(8192 : i32)
     %o = hopper.alloc : !tiles
@@ -42,16 +43,20 @@ gpu.module @kernels {
         // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global
         hopper.fill %r[%n] panel 1 row %n from %page[%n, %n, %n] : !ring, !page
 
-        // Unit u of row r: octet r / 8, panel u / 8, and in the panel's row unit (u mod 8) xor (r mod 8).
-        // CHECK: %[[IN_OCTET:.*]] = llvm.and %[[N]], %[[C7]]
+        // Unit u of row r: octet r / 8, panel u / 8, and in the panel's row unit (u mod 8) xor (r mod 8): of the address of row 0
+        // the bits of row (128 (r mod 8)) and unit (16 (r mod 8)) are exclusive-ored at once.
         // CHECK: %[[OCTET:.*]] = llvm.lshr %[[N]]
-        // CHECK: %[[XOR:.*]] = llvm.xor %{{.*}}, %[[IN_OCTET]]
-        // CHECK: llvm.mul %[[OCTET]], %[[C1024]]
-        // CHECK: llvm.mul %[[IN_OCTET]], %[[C128]]
+        // CHECK: %[[IN_PANEL:.*]] = llvm.and %{{.*}}, %[[C7]]
         // CHECK: llvm.mul %{{.*}}, %[[PANEL]]
-        // CHECK: llvm.mul %[[XOR]], %[[C16]]
-        // CHECK: %[[UNIT:.*]] = llvm.add
-        // CHECK: %[[SOURCE:.*]] = llvm.getelementptr %[[DATA]][%[[N]]]
+        // CHECK: llvm.mul %[[IN_PANEL]], %[[C16]]
+        // CHECK: llvm.mul %[[OCTET]], %[[C1024]]
+        // CHECK: %[[ROW0:.*]] = llvm.add
+        // CHECK: %[[IN_OCTET:.*]] = llvm.and %[[N]], %[[C7]]
+        // CHECK: %[[BITS:.*]] = llvm.mul %[[IN_OCTET]], %[[C144]]
+        // CHECK: %[[UNIT:.*]] = llvm.xor %[[ROW0]], %[[BITS]]
+        // The row's eight elements 8 u and on.
+        // CHECK: %[[UNITS:.*]] = llvm.getelementptr %[[DATA]][%{{.*}}]
+        // CHECK: %[[SOURCE:.*]] = llvm.getelementptr %[[UNITS]][%[[N]]]
         // CHECK: %[[BYTES:.*]] = llvm.select %{{.*}}, %[[C16]], %[[C0]]
         // CHECK: "cp.async.cg.shared.global [$0], [$1], 16, $2;", "r,l,r,~{memory}" %[[UNIT]], %[[SOURCE]], %[[BYTES]]
         %lane = hopper.lane

@@ -7,6 +7,11 @@
 // RUN: pagefold-opt %t-40.mlir --attn-to-tile --tile-online-softmax --tile-select-schedule="target=cuda splits=1" --tile-visit-lists --tile-to-hopper --canonicalize --cse | FileCheck %s --check-prefix=D40
 
 // CHECK: tile.plan @f
+// A launch refuses pools that are gathered, and results, where they do not lie at multiples of 16 bytes.
+// BOXES-NOT: align = 16
+// BOXES-SAME: {access = "write", align = 16 : i64
+// GATHER-SAME: {access = "read", align = 16 : i64, dtype = "bf16", {{[^}]*}}shape = ["{{[^"]*}}", 12, 2, 128]}, {access = "read", align = 16 : i64, dtype = "bf16", {{[^}]*}}shape = ["{{[^"]*}}", 12, 2, 128]}, {access = "read", dtype = "i32"
+// GATHER-SAME: {access = "write", align = 16 : i64
 // BOXES-SAME: {arg = 2 : i64, box_rows = 16 : i64, element = "bf16", kind = "page_map", panels = 2 : i64}
 // BOXES-SAME: {arg = 2 : i64, kind = "page_step", of = "page", panels = 2 : i64}
 // Gathers need addresses and strides of both pools, and no map of them.
@@ -27,32 +32,42 @@
 // BOXES-NOT: hopper.gather
 // BOXES: hopper.fill %[[V]]
 
-// 128 rows: four page ids a lane. Queries come first.
+// Queries come first, then the page ids of the first 32 rows, one a lane.
 // GATHER: hopper.fill
-// GATHER-COUNT-4: hopper.load
-// GATHER: hopper.report {{.*}} reason 5
-// GATHER: hopper.acquire %[[K]]
+// GATHER: %[[FIRST:.*]] = hopper.load
+// GATHER-NEXT: hopper.acquire %[[K]]
 // GATHER-NOT: hopper.expect
-// A chunk of 32 rows: a lane's row starts at page * stride + slot * stride + head * stride.
-// GATHER: scf.while
+// A chunk of 32 rows. Those of the next are looked up before this one's are needed.
+// GATHER: scf.while ({{.*}} = %[[FIRST]], {{.*}})
+// GATHER: ^bb0(%[[ROW0:.*]]: i32, %[[FOUND:.*]]: i32, %[[BROKEN:.*]]: i32):
+// GATHER: %[[NEXT_ROW:.*]] = arith.addi %[[ROW0]], %c32
+// GATHER: %[[NEXT:.*]] = hopper.load
+// GATHER-NEXT: %[[OUTSIDE:.*]] = arith.cmpi uge, %[[FOUND]]
+// GATHER: arith.select %[[OUTSIDE]]
+// A lane's row starts at page * stride + slot * stride + head * stride, below 0 where it has no page.
 // GATHER: arith.remui %{{.*}}, %c12
-// GATHER: %[[START:.*]] = arith.select
+// GATHER: %[[START:.*]] = arith.select %{{.*}}, %{{.*}}, %c-9223372036854775808
 // GATHER: %[[LOW:.*]] = arith.trunci %[[START]]
 // GATHER: %[[HIGH:.*]] = arith.trunci
-// GATHER: hopper.ballot
 // 16 lanes a row, four copies at once.
 // GATHER: scf.while
-// GATHER: hopper.shuffle %[[LOW]]
-// GATHER: hopper.shuffle %[[HIGH]]
-// GATHER-COUNT-4: hopper.gather %[[K]]
+// GATHER: %[[ROW:.*]] = arith.addi %[[ROW0]]
+// GATHER-NEXT: hopper.shuffle %[[LOW]] from %[[ROW]]
+// GATHER: hopper.shuffle %[[HIGH]] from %[[ROW]]
+// GATHER: %[[PRESENT:.*]] = arith.cmpi sge
+// GATHER: hopper.gather %[[K]][%{{.*}}] row %[[ROW]] unit %{{.*}} from {{.*}} if %[[PRESENT]]
+// GATHER-COUNT-3: hopper.gather %[[K]]
+// GATHER: scf.yield %[[NEXT_ROW]], %[[NEXT]], %{{.*}}
+// What was wrong with a page is reported once a tile.
 // GATHER: hopper.arrive_gathered %[[K]]
+// GATHER: hopper.report {{.*}} reason 5
 // GATHER: hopper.gather %[[V]]
 // GATHER: hopper.arrive_gathered %[[V]]
 // CHECK: consumer warpgroups 2 registers 224
 // CHECK: hopper.contract {{.*}}, %[[K]]
 
 // 40 columns are read as 48: six of eight lanes copy, the sixth writes zeros.
-// D40: hopper.ballot
+// D40: hopper.acquire
 // D40: %[[UNIT:.*]] = arith.andi %{{.*}}, %c7
 // D40: scf.while
 // D40: arith.cmpi slt, %[[UNIT]], %c5

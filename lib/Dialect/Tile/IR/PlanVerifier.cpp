@@ -35,6 +35,7 @@ static bool isArgument(Attribute value) {
   auto shape = entry ? entry.getAs<ArrayAttr>("shape") : ArrayAttr();
   return shape && isText(entry, "name") && isText(entry, "dtype") &&
          isOneOf(entry.get("access"), {"read", "write", "readwrite"}) &&
+         (!entry.contains("align") || isCount(entry.get("align"))) &&
          llvm::all_of(shape, llvm::IsaPred<IntegerAttr, StringAttr, UnitAttr>);
 }
 

@@ -76,6 +76,9 @@ struct ArgumentPlan {
   Access access = Access::Read;
   bool scalar = false;     ///< rank 0; its value goes into the frame, not its address
   bool contiguous = false; ///< dense row-major required
+  /// Bytes whose multiples the address and all strides but the innermost are, where kernels access
+  /// several elements at once; elements are at multiples of their size anyway.
+  int64_t align = 1;
   bool operator==(const ArgumentPlan &) const = default;
 };
 
@@ -213,7 +216,8 @@ uint64_t checksum(std::string_view bytes);
 
 /// One function as JSON for people and bindings:
 ///   {"name", "target": {..}, "bounds": {..}, "args": [{"name", "dtype", "shape": [null, 32],
-///    "symbolic_shape": ["tokens", 32], "access", "scalar", "contiguous"}], "results": [like args],
+///    "symbolic_shape": ["tokens", 32], "access", "scalar", "contiguous", "align"}],
+///    "results": [like args],
 ///    "workspace": {"size", "init"}, "scratch", "counters": offset or null, "kernels": [..]}
 /// "shape" has null where the extent is known at the launch only.
 std::string describe(const Plan &plan, const FunctionPlan &function);

@@ -368,9 +368,10 @@ def Hopper_ClearRowsOp : Hopper_Op<"clear_rows"> {
 def Hopper_GatherOp : Hopper_Op<"gather"> {
   let summary = "Producer, each calling thread: copies 16 bytes into the turn's stage (cp.async)";
   let description = [{
-    For rows that no tensor map describes. Eight elements of global memory, from `pointer[offset]` on, a multiple of 8,
-    become columns 8 `unit` to 8 `unit` + 7 of row `row`; zeros where not `condition`, and then nothing is read.
-    What products read is written by someone: the units up to the next multiple of 16 columns too.
+    For rows that no tensor map describes. Of the row in global memory that starts at `pointer[offset]`, eight elements
+    become columns 8 `unit` to 8 `unit` + 7 of row `row`; zeros where not `condition`, and then nothing is read. The pointer's
+    address is a multiple of 16 bytes, the offset of 8 elements. What products read is written by someone: the units up to
+    the next multiple of 16 columns too.
 
     ```mlir
     hopper.gather %k[%t] row %r unit %u from %p[%offset] if %c : !hopper.ring<2 x 128 x 96, bf16>, !hopper.pointer<bf16>, i64
