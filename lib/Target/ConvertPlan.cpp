@@ -72,6 +72,7 @@ static FailureOr<runtime::ArgumentPlan> convertArgument(tile::PlanOp op, Diction
   argument.access = convertAccess(text(entry, "access"));
   argument.scalar = entry.contains("scalar");
   argument.contiguous = entry.contains("contiguous");
+  argument.align = optionalNumber(entry, "align").value_or(0);
   return argument;
 }
 

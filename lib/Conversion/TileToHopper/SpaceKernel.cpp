@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "pagefold/Dialect/Hopper/IR/SharedMemoryMap.h"
 #include "pagefold/Target/Hopper/Chip.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -234,9 +235,41 @@ Value SpaceKernel::errorWord() {
 // The end
 //===----------------------------------------------------------------------===//
 
+/// The pointer that an op accesses by vectors, and their bytes: an address and strides of whole
+/// elements are no promise of them.
+static std::pair<Value, int64_t> vectorAccess(Operation *op) {
+  using Access = std::pair<Value, int64_t>;
+  return TypeSwitch<Operation *, Access>(op)
+      .Case<LoadPairOp, StorePairOp>([](auto pair) { return Access(pair.getPointer(), 4); })
+      .Case<GatherOp>([](GatherOp gather) { return Access(gather.getPointer(), 16); })
+      .Case<StoreMatrixOp>([](StoreMatrixOp store) {
+        bool isHalf = !store.getFragment().getType().getElementType().isF32();
+        return Access(store.getPointer(), isHalf ? 16 : 8);
+      })
+      .Default([](Operation *) { return Access(); });
+}
+
+/// The launch checks the address and the strides of the argument that a pointer is.
+void SpaceKernel::wantAlignment(Value pointer, int64_t bytes, MutableArrayRef<Attribute> args) {
+  auto recipe = cast<DictionaryAttr>(recipes[cast<BlockArgument>(pointer).getArgNumber()]);
+  if (recipe.getAs<StringAttr>("kind") != "pointer")
+    return; // the workspace is aligned
+  Attribute &arg = args[recipe.getAs<IntegerAttr>("arg").getInt()];
+  NamedAttrList entry(cast<DictionaryAttr>(arg));
+  auto before = dyn_cast_or_null<IntegerAttr>(entry.get("align"));
+  set(entry, "align", before ? std::max(before.getInt(), bytes) : bytes);
+  arg = entry.getDictionary(b.getContext());
+}
+
 NamedAttrList SpaceKernel::finish() {
   kernel.setFunctionType(
       b.getFunctionType(TypeRange(kernel.getBody().front().getArgumentTypes()), {}));
+  auto args = llvm::to_vector(function->getAttrOfType<ArrayAttr>("tile.args"));
+  kernel.walk([&](Operation *op) {
+    if (auto [pointer, bytes] = vectorAccess(op); pointer)
+      wantAlignment(pointer, bytes, args);
+  });
+  function->setAttr("tile.args", b.getArrayAttr(args));
   NamedAttrList entry;
   entry.set("symbol", kernel.getSymNameAttr());
   RolesOp roles = *kernel.getBody().front().getOps<RolesOp>().begin();

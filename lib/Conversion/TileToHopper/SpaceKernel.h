@@ -80,7 +80,8 @@ public:
   /// Memory of the workspace that belongs to this kernel.
   mlir::Value workspace(mlir::Type element, int64_t bytes);
 
-  /// Ends the kernel: writes its signature. Returns its entry in the plan without `op`.
+  /// Ends the kernel: writes its signature, and the alignments that it wants into the function's
+  /// arguments. Returns its entry in the plan without `op`.
   mlir::NamedAttrList finish();
 
 private:
@@ -88,6 +89,8 @@ private:
   mlir::NamedAttrList recipe(llvm::StringRef kind);
   void set(mlir::NamedAttrList &list, llvm::StringRef key, int64_t value);
   unsigned argumentOf(mlir::Value buffer);
+  void wantAlignment(mlir::Value pointer, int64_t bytes,
+                     llvm::MutableArrayRef<mlir::Attribute> args);
 
   mlir::func::FuncOp function;
   WorkspaceLayout &layout;

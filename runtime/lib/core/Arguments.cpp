@@ -196,6 +196,12 @@ Status ArgumentBinder::Walk::checkStrides(const Layout &layout) const {
   for (size_t i = 0; i < layout.rank; ++i) {
     if (layout.shape[i] <= 1)
       continue; // its stride is never used
+    if (i != inner && plan.align &&
+        layout.strides[i] % plan.align * dtypeSize(plan.dtype) % plan.align)
+      return refuse("strides that are multiples of " + std::to_string(plan.align) +
+                    " bytes, got strides " + shapeText({layout.strides, layout.rank}) + " of " +
+                    std::to_string(dtypeSize(plan.dtype)) +
+                    "-byte elements; make the tensor contiguous");
     if (plan.contiguous && (!fits || layout.strides[i] != dense[i]))
       return refuse("a dense row-major tensor, got strides " +
                     shapeText({layout.strides, layout.rank}) + " for shape " +
@@ -218,6 +224,11 @@ Status ArgumentBinder::Walk::checkAddress(const Layout &layout) const {
   if (address() % size)
     return refuse("an address that is a multiple of its element's " + std::to_string(size) +
                   " bytes, got one at " + std::to_string(address() % size) + " past it");
+  auto align = static_cast<uintptr_t>(plan.align);
+  if (align && address() % align)
+    return refuse("an address that is a multiple of " + std::to_string(align) +
+                  " bytes, got one at " + std::to_string(address() % align) +
+                  " past it; start the tensor at such an address");
   return {};
 }
 

@@ -45,6 +45,8 @@ Json argumentToJson(const ArgumentPlan &arg) {
     json["scalar"] = true;
   if (arg.contiguous)
     json["contiguous"] = true;
+  if (arg.align)
+    json["align"] = arg.align;
   return json;
 }
 
@@ -127,6 +129,8 @@ ArgumentPlan argumentFromJson(JsonReader &reader, const Json &json) {
         static_cast<Access>(reader.oneOf("access", reader.string(json, "access"), kAccessNames));
   arg.scalar = reader.optionalFlag(json, "scalar");
   arg.contiguous = reader.optionalFlag(json, "contiguous");
+  if (json.contains("align"))
+    arg.align = reader.integer(json, "align");
   return arg;
 }
 

@@ -23,6 +23,7 @@ namespace {
 constexpr int64_t kMaxBytes = int64_t(1) << 46;
 constexpr int64_t kMaxExtent = int64_t(1) << 46;
 constexpr size_t kMaxRank = 16;
+constexpr int64_t kMaxAlign = 256;
 
 bool isIdentifier(std::string_view text) {
   auto isWord = [](char c) {
@@ -63,6 +64,11 @@ Status verifyArguments(const FunctionPlan &function) {
     if (results && arg.access != Access::Write)
       return broken(function, "expects results after all inputs, got '" + arg.name + "' after one");
     results |= arg.access == Access::Write;
+    if (arg.align < 0 || arg.align > kMaxAlign || (arg.align & (arg.align - 1)))
+      return broken(function, "argument '" + arg.name +
+                                  "' expects an alignment of 0 or a power of "
+                                  "two up to " +
+                                  std::to_string(kMaxAlign) + ", got " + std::to_string(arg.align));
     if (arg.scalar && (!arg.shape.empty() || arg.access != Access::Read))
       return broken(function, "scalar '" + arg.name + "' expects rank 0 and access read");
     if (Status status = verifyShape(function, arg); !status)

@@ -180,6 +180,39 @@ TEST_F(Arguments, ContiguousMeansDense) {
   pagefold_module_free(module);
 }
 
+TEST_F(Arguments, A16_VectorAccessesWantAlignedRows) {
+  Plan plan = testPlan();
+  plan.functions[0].args[0].align = 16; // rows of 8 floats: 32 bytes
+  std::string bytes = testArtifact(plan);
+  pagefold_module *module = nullptr;
+  ASSERT_EQ(message(pagefold_module_load(bytes.data(), bytes.size(), &module)), "");
+  GatherCase gather;
+  EXPECT_EQ(launch(function(module, "gather"), gather.args()), "");
+  Tensor<float> wide({8, 12});
+  wide.shape = {7, 8};
+  wide.strides = {12, 1}; // 48 bytes
+  std::vector<const DLTensor *> args = gather.args();
+  args[0] = wide.dl();
+  EXPECT_EQ(launch(function(module, "gather"), args), "");
+  wide.strides = {9, 1};
+  args[0] = wide.dl();
+  const std::string argument = "function 'gather', argument 0 'cache.values': expects ";
+  EXPECT_EQ(launch(function(module, "gather"), args),
+            argument + "strides that are multiples of 16 bytes, got strides [9, 1] of 4-byte "
+                       "elements; make the tensor contiguous");
+  wide.strides = {12, 1};
+  wide.byteOffset = 4;
+  args[0] = wide.dl();
+  EXPECT_EQ(launch(function(module, "gather"), args),
+            argument + "an address that is a multiple of 16 bytes, got one at 4 past it; start "
+                       "the tensor at such an address");
+  // The stride of a dimension of one element is never used.
+  GatherCase one(1, 1, 1);
+  one.values.strides = {99, 1};
+  EXPECT_EQ(launch(function(module, "gather"), one.args()), "");
+  pagefold_module_free(module);
+}
+
 TEST_F(Arguments, AddressesAreChecked) {
   Tensor<int32_t> lens({6});
   lens.shape = {5};

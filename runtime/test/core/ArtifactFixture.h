@@ -49,7 +49,8 @@ inline Plan testPlan() {
   for (DType dtype : {DType::F32, DType::F16, DType::BF16, DType::F64, DType::I8, DType::U8,
                       DType::I32, DType::I64, DType::Bool})
     words.args.push_back({std::string(dtypeName(dtype)), dtype, {}, Access::Read, true});
-  words.args.push_back({"out0", DType::I64, {E::fixed(9)}, Access::Write});
+  words.args.push_back(
+      {"out0", DType::I64, {E::fixed(9)}, Access::Write, false, false, /*align=*/8});
   words.workspaceSize = 32;
   words.errorWord = 0;
   words.kernels = {{"words_k0", KernelPlan::Workers::One}};

@@ -135,6 +135,12 @@ TEST(Artifact, RulesOfAPlan) {
             "function 'gather': expects distinct, non-empty argument names, got 'cache.values'");
   EXPECT_EQ(verdict([](FunctionPlan &f) { f.args[1].scalar = true; }),
             "function 'gather': scalar 'cache.table' expects rank 0 and access read");
+  EXPECT_EQ(verdict([](FunctionPlan &f) { f.args[1].align = 24; }),
+            "function 'gather': argument 'cache.table' expects an alignment of 0 or a power of two "
+            "up to 256, got 24");
+  EXPECT_EQ(verdict([](FunctionPlan &f) { f.args[1].align = 512; }),
+            "function 'gather': argument 'cache.table' expects an alignment of 0 or a power of two "
+            "up to 256, got 512");
   EXPECT_EQ(verdict([](FunctionPlan &f) { f.args[1].shape.assign(17, Extent::any()); }),
             "function 'gather': argument 'cache.table' expects a rank of at most 16, got 17");
   EXPECT_EQ(verdict([](FunctionPlan &f) { f.args[1].shape[0] = Extent::fixed(-1); }),

@@ -36,6 +36,11 @@ tile.plan @f {args = [{name = "q", dtype = "f32", access = "read"}], bounds = {b
 
 // -----
 
+// expected-error@+1 {{C3: expects each of args to have a name, a dtype, a shape and an access, got {access = "read", align = "pairs"}}
+tile.plan @f {args = [{name = "q", dtype = "f32", shape = [], access = "read", align = "pairs"}], bounds = {batch = 4}, error_word = 0, scratch = 0, workspace = 320, workspace_head = 256, kernels = []}
+
+// -----
+
 // expected-error@+1 {{C4: expects each of kernels to have a symbol and workers, one or all, or threads, shared, params and ctas or ctas_per_sm, got {symbol = "k", workers = "two"}}}
 tile.plan @f {args = [], bounds = {batch = 4}, error_word = 0, scratch = 0, workspace = 320, workspace_head = 256, kernels = [{symbol = "k", workers = "two"}]}
 

@@ -34,6 +34,7 @@ static bool isArgument(Attribute value) {
   auto entry = dyn_cast<DictionaryAttr>(value);
   auto shape = entry ? entry.getAs<ArrayAttr>("shape") : ArrayAttr();
   return shape && isText(entry, "name") && isText(entry, "dtype") &&
+         (!entry.contains("align") || isCount(entry.get("align"))) &&
          isOneOf(entry.get("access"), {"read", "write", "readwrite"}) &&
          llvm::all_of(shape, llvm::IsaPred<IntegerAttr, StringAttr, UnitAttr>);
 }

@@ -76,6 +76,7 @@ struct ArgumentPlan {
   Access access = Access::Read;
   bool scalar = false;     ///< rank 0; its value goes into the frame, not its address
   bool contiguous = false; ///< dense row-major required
+  int64_t align = 0;       ///< bytes that address and strides are multiples of; 0: of an element
   bool operator==(const ArgumentPlan &) const = default;
 };
 
@@ -212,8 +213,9 @@ uint64_t checksum(std::string_view bytes);
 
 /// One function as JSON for people and bindings:
 ///   {"name", "target": {..}, "bounds": {..}, "args": [{"name", "dtype", "shape": [null, 32],
-///    "symbolic_shape": ["tokens", 32], "access", "scalar", "contiguous"}], "results": [like args],
-///    "workspace": {"size", "init"}, "scratch", "counters": offset or null, "kernels": [..]}
+///    "symbolic_shape": ["tokens", 32], "access", "scalar", "contiguous", "align"}], "results":
+///    [like args], "workspace": {"size", "init"}, "scratch", "counters": offset or null, "kernels":
+///    [..]}
 /// "shape" has null where the extent is known at the launch only.
 std::string describe(const Plan &plan, const FunctionPlan &function);
 

@@ -680,7 +680,7 @@ def Tile_PlanOp : Tile_Op<"plan", [IsolatedFromAbove]> {
       (counters too, where there).
     * C2: bounds maps names to integers.
     * C3: each of args has a name, a dtype, a shape of integers, symbols and unit, and an access: read, write or
-      readwrite.
+      readwrite; align, where there, is an integer of at least 0.
     * C4: each of kernels has a symbol and either workers (one or all), or threads, shared, params, and ctas or
       ctas_per_sm.
     * C5: each of a kernel's params has a kind and that kind's keys.
