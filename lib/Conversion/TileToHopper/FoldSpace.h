@@ -20,7 +20,8 @@ namespace pagefold::hopper {
 
 struct FoldSpace {
   /// Requires a space with a schedule that pipelinedRefusal() takes, whose fold has a visit list.
-  FoldSpace(tile::SpaceOp space);
+  /// `maxRanges`: of a visit list that its kernel walks range by range.
+  FoldSpace(tile::SpaceOp space, size_t maxRanges);
 
   // Level 2: buffers of the function, regions of the space.
   mlir::Value query, output, lse, sinks; ///< the last two may be null
@@ -38,10 +39,10 @@ struct FoldSpace {
   int64_t pageSize; ///< 0: dense
   mlir::Type element;
   TileBounds bounds;
-  /// The ranges of a visit list as the kernel walks it, newest first: whether each is masked.
-  llvm::SmallVector<bool> rangeIsMasked;
-  /// More ranges than the kernel has loops for, or tests: one masked range from first to last.
-  bool hull = false;
+  llvm::SmallVector<VisitKind> ranges; ///< of the visit list
+  /// A kernel does not visit those ranges, but one masked range from the first tile to the last:
+  /// some would test each tile, or there are more than its schedule takes.
+  bool hull;
 
   int64_t heads() const { return kvHeads * group; }
   /// From a row's maximum to its natural scale: a score region has seen scaled scores.

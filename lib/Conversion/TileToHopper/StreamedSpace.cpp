@@ -11,8 +11,11 @@ using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::hopper;
 
+/// Each range is one selection more from a visit to its slice, and two registers.
+static constexpr size_t kMaxRanges = 8;
+
 StreamedSpace::StreamedSpace(tile::SpaceOp space, int64_t maxQLen)
-    : FoldSpace(space), packedRows(maxQLen * group) {
+    : FoldSpace(space, kMaxRanges), packedRows(maxQLen * group) {
   StreamingShape shape = *streamingShape(kDim, vDim, packedRows);
   warps = shape.warps;
   stages = shape.stages;

@@ -18,6 +18,9 @@ static constexpr int64_t kSharedSlack = 2048;
 /// Slices that a warp has under way; more bring nothing.
 static constexpr int64_t kMinStages = 2, kMaxStages = 3;
 
+/// Of a batch: i32 also holds them rounded up to one for each warp of a CTA.
+static constexpr int64_t kMaxSlices = std::numeric_limits<int32_t>::max() - 8;
+
 static int64_t sliceBytes(int64_t dim) {
   return llvm::alignTo(2 * dim, hopper::kHopper.swizzleBytes) * hopper::kSliceKeys;
 }
@@ -38,15 +41,19 @@ std::optional<hopper::StreamingShape> hopper::streamingShape(int64_t kDim, int64
 std::string hopper::streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bounds) {
   tile::KVType kv = space.getKv().getType();
   int64_t packed = bounds.getQLen() * space.getGroup(), page = kv.getPageSize();
-  if (packed > kMaxStreamedRows)
-    return (llvm::Twine(packed) + " packed rows, it takes " + llvm::Twine(kMaxStreamedRows)).str();
+  // Once this schedule is chosen, its query tile holds them all.
+  std::optional<tile::ScheduleAttr> chosen = space.getSchedule();
+  bool isChosen = chosen && chosen->getKind() == tile::ScheduleKind::Streaming;
+  int64_t rows = isChosen ? chosen->getQTile() : kMaxStreamedRows;
+  if (packed > rows)
+    return (llvm::Twine(packed) + " packed rows, it takes " + llvm::Twine(rows)).str();
   if (page % kSliceKeys)
     return ("pages of " + llvm::Twine(page) + " keys, no multiple of " + llvm::Twine(kSliceKeys))
         .str();
   if (!streamingShape(kv.getKDim(), kv.getVDim(), packed))
     return "its rings and states do not fit in shared memory";
   int64_t slices = llvm::divideCeil(bounds.getKvLen(), kSliceKeys);
-  if (bounds.getBatch() * kv.getHeads() > std::numeric_limits<int32_t>::max() / slices)
+  if (bounds.getBatch() * kv.getHeads() > kMaxSlices / slices)
     return "more slices of keys than 32 bits count";
   return pipelinedRefusal(space);
 }
