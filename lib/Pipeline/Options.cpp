@@ -42,8 +42,8 @@ static constexpr OptionRow kOptions[] = {
     {"splits", "schedule", &CompileOptions::splits,
      "parts of the KV dimension (default: from the table)"},
     {"form", "schedule", &CompileOptions::form,
-     "form of the products: outer or dot (host), pipelined (cuda), or simt (default: from the "
-     "table)"},
+     "form of the products: outer or dot (host), streaming or pipelined (cuda), or simt (default: "
+     "from the table)"},
 };
 
 ArrayRef<OptionRow> pagefold::optionTable() { return kOptions; }
