@@ -65,8 +65,9 @@ PAGEFOLD_API const char *pagefold_function_plan_json(const pagefold_function *fu
 /* Bytes of workspace that one launch needs: a compile-time bound from the declared maxima. */
 PAGEFOLD_API size_t pagefold_function_workspace_size(const pagefold_function *function);
 
-/* Prepares a fresh workspace (64-byte aligned, at least workspace_size bytes), on a GPU by work on
-   `stream`. Once per workspace. */
+/* Prepares a fresh workspace (64-byte aligned, at least workspace_size bytes) for this function, on
+   a GPU by work on `stream`. Once per workspace: a launch leaves it fit for the next one. Again
+   where a launch in it was cut short, or two ran in it at once. */
 PAGEFOLD_API pagefold_error *pagefold_workspace_init(const pagefold_function *function,
                                                      void *workspace, size_t size, void *stream);
 

@@ -48,8 +48,7 @@ static constexpr OptionRow kOptions[] = {
      "parts of the KV dimension (default: from the table)"},
     {"form", "schedule", &CompileOptions::form,
      "form of the products: outer or dot (host), streaming or pipelined (cuda), or simt (default: "
-     "from the "
-     "table)"},
+     "from the table)"},
 };
 
 ArrayRef<OptionRow> pagefold::optionTable() { return kOptions; }

@@ -41,7 +41,7 @@ def compile(
 
     target is "host" or "cuda" (Hopper; code="cubin" assembles with CUDA's ptxas, where "ptx" leaves that to the
     driver). form, q_tile, kv_tile, splits override the schedule that the compiler would choose: form is "outer" or
-    "dot" on the host, "pipelined" on cuda, and "simt" on both, where the host plays the GPU's threads.
+    "dot" on the host, "streaming" or "pipelined" on cuda, and "simt" on both, where the host plays the GPU's threads.
     online_softmax=False keeps the scores in memory (the baseline), fuse=False leaves each op a kernel of its own;
     overlap_products, lazy_rescale and sections=False leave out what makes cuda fast, to see what it is worth.
     stage_queries=False keeps the ops of queries in the attention kernel on cuda, which then takes the form "simt".

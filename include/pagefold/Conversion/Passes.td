@@ -90,12 +90,13 @@ def TileToHopper : Pass<"tile-to-hopper", "::mlir::ModuleOp"> {
     these do not take and all other work a simt kernel (`tile-to-simt`), and the plan says how each is launched: threads, shared
     bytes, grid, and for each parameter how the runtime computes it.
 
-    **Idea.** One producer warp brings K and V tiles of the visit list by TMA into rings of shared memory; two warpgroups fold, 64
-    query rows each. The grid is persistent: a CTA draws query tiles by ticket. How many there are, in which order, and which KV
-    tiles each visits, is computed on the device from row offsets and lengths, so that a captured launch is right for any batch
-    up to the declared maxima. Here every product is waited for: `hopper-overlap-products` and `hopper-lazy-rescale` make it fast.
+    **Idea.** `pipelined`: one producer warp brings K and V tiles of the visit list by TMA into rings of shared memory; two warpgroups
+    fold, 64 query rows each; a CTA draws query tiles by ticket. Here every product is waited for: `hopper-overlap-products` and
+    `hopper-lazy-rescale` make it fast. `streaming`: every warp folds its share of all keys through a ring of its own, and CTAs hand
+    states over. Either way the grid is persistent, and who does what is computed on the device from row offsets and lengths, so
+    that a captured launch is right for any batch up to the declared maxima.
 
-    **Example.** `test/Conversion/TileToHopper`; `docs/levels/hopper.md`.
+    **Example.** `test/Conversion/TileToHopper`; `docs/hopper-prefill.md`, `docs/hopper-decode.md`.
 
     **Does not** change what a fold computes: mask, score region and epilogue are emitted as they stand.
   }];
@@ -167,7 +168,7 @@ def HopperToNVVM : Pass<"hopper-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     with `after` stands behind the instruction that computes the element it waits for.
   }];
   let options = [Option<"pollLimit", "poll-limit", "int64_t", /*default=*/"0",
-                        "Polls of an mbarrier after which a wait prints where it stands and ends the kernel; "
+                        "Polls after which a wait prints where it stands and ends the kernel; "
                         "0, the default: waits are endless and print nothing">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect",
                            "::mlir::cf::ControlFlowDialect", "::mlir::scf::SCFDialect"];

@@ -91,8 +91,12 @@ struct Poll {
 /// For debugging: marks the waits of all kernels, and gives the module the function that they call
 /// after `limit` polls, which prints where the warp stands and ends the kernel.
 void limitPolls(mlir::gpu::GPUModuleOp module, int64_t limit);
-bool hasPollLimit(mlir::Operation *wait);
-/// The wait of a marked op, where `isNeeded` (an i32) is not 0.
+/// The limit of a marked wait; 0: none.
+int64_t pollLimitOf(mlir::Operation *wait);
+/// Where `late` (an i32) is not 0: gives up the marked wait. Its sentence has the two numbers, i32.
+void giveUpIf(Emitter &emitter, mlir::Operation *wait, mlir::Value late, mlir::Value first,
+              mlir::Value second);
+/// The wait of a marked op for an mbarrier, where `isNeeded` (an i32) is not 0.
 void waitWithLimit(Emitter &emitter, mlir::Operation *wait, const Poll &poll, mlir::Value isNeeded);
 
 /// hopper.roles and hopper.single_thread become scf.if.

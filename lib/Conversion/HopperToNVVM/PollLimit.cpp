@@ -40,12 +40,21 @@ static int64_t numberOf(KernelOp kernel, Value ring) {
   return std::distance(rings.begin(), llvm::find(rings, ring.getDefiningOp<AllocRingOp>()));
 }
 
-static std::string describe(KernelOp kernel, Operation *wait) {
+/// The sentence about a wait, as a format for vprintf: CTA, warp, and the two numbers of giveUpIf.
+static std::string describe(KernelOp kernel, Operation *wait, int64_t limit) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  Value ring = wait->getOperand(0);
-  stream << "kernel " << kernel.getSymName() << ", role " << roleOf(wait) << ", " << wait->getName()
-         << " of ring " << numberOf(kernel, ring) << " (" << ring.getType() << ')';
+  stream << "pagefold: kernel " << kernel.getSymName() << ", role " << roleOf(wait) << ", "
+         << wait->getName();
+  StringRef numbers = "turn %d, phase %d";
+  if (auto collect = dyn_cast<CollectOp>(wait)) {
+    stream << " of " << collect.getPackets() << " packets (stride " << collect.getStride() << ')';
+    numbers = "packet %d of those from word %d on";
+  } else {
+    Value ring = wait->getOperand(0);
+    stream << " of ring " << numberOf(kernel, ring) << " (" << ring.getType() << ')';
+  }
+  stream << ": cta %d, warp %d still waits for " << numbers << " after " << limit << " polls\n";
   return text;
 }
 
@@ -72,16 +81,16 @@ static Value stringAddress(OpBuilder &builder, Location loc, StringRef name) {
 
 namespace {
 
-/// Writes pagefold_give_up(late, site, turn, phase): nothing where `late` is 0.
+/// Writes pagefold_give_up(late, sentence, two numbers of it): nothing where `late` is 0.
 class GiveUpWriter {
 public:
   GiveUpWriter(OpBuilder builder, Location loc) : builder(builder), loc(loc) {}
 
-  void write(int64_t limit);
+  void write();
 
 private:
   Value assembly(StringRef text, StringRef constraints);
-  void print(Value site, ValueRange numbers);
+  void print(Value sentence, ValueRange numbers);
   Value isZero(Value value) {
     Value zero = LLVM::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
     return LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, value, zero);
@@ -93,7 +102,7 @@ private:
 
 } // namespace
 
-static constexpr StringLiteral kFormat = "pagefold_give_up_format", kPrint = "vprintf";
+static constexpr StringLiteral kPrint = "vprintf";
 
 Value GiveUpWriter::assembly(StringRef text, StringRef constraints) {
   SharedPlaces none;
@@ -101,33 +110,26 @@ Value GiveUpWriter::assembly(StringRef text, StringRef constraints) {
 }
 
 /// vprintf takes its arguments in memory, as a structure.
-void GiveUpWriter::print(Value site, ValueRange numbers) {
+void GiveUpWriter::print(Value sentence, ValueRange numbers) {
   MLIRContext *context = builder.getContext();
   auto pointer = LLVM::LLVMPointerType::get(context);
-  SmallVector<Type> types{pointer};
-  llvm::append_range(types, numbers.getTypes());
-  auto type = LLVM::LLVMStructType::getLiteral(context, types);
+  auto type =
+      LLVM::LLVMStructType::getLiteral(context, llvm::to_vector_of<Type>(numbers.getTypes()));
   Value one = LLVM::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
   Value memory = LLVM::AllocaOp::create(builder, loc, pointer, type, one);
-  SmallVector<Value> values{site};
-  llvm::append_range(values, numbers);
-  for (auto [i, value] : llvm::enumerate(values)) {
+  for (auto [i, value] : llvm::enumerate(numbers)) {
     Value field = LLVM::GEPOp::create(builder, loc, pointer, type, memory,
                                       ArrayRef<LLVM::GEPArg>{0, static_cast<int32_t>(i)});
     LLVM::StoreOp::create(builder, loc, value, field);
   }
-  LLVM::CallOp::create(builder, loc, builder.getI32Type(), kPrint,
-                       ValueRange{stringAddress(builder, loc, kFormat), memory});
+  LLVM::CallOp::create(builder, loc, builder.getI32Type(), kPrint, ValueRange{sentence, memory});
 }
 
 /// One lane of those that come here together prints; all sleep before the trap, so that other
 /// warps can print too.
-void GiveUpWriter::write(int64_t limit) {
+void GiveUpWriter::write() {
   MLIRContext *context = builder.getContext();
   Type pointer = LLVM::LLVMPointerType::get(context), i32 = builder.getI32Type();
-  addString(builder, loc, kFormat,
-            "pagefold: %s: cta %d, warp %d still waits for turn %d, phase %d after " +
-                std::to_string(limit) + " polls\n");
   LLVM::LLVMFuncOp::create(builder, loc, kPrint,
                            LLVM::LLVMFunctionType::get(i32, {pointer, pointer}));
   auto function = LLVM::LLVMFuncOp::create(
@@ -162,14 +164,14 @@ void GiveUpWriter::write(int64_t limit) {
 
 void pagefold::hopper::limitPolls(gpu::GPUModuleOp module, int64_t limit) {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  GiveUpWriter(builder, module.getLoc()).write(limit);
+  GiveUpWriter(builder, module.getLoc()).write();
   int64_t sites = 0;
   for (KernelOp kernel : module.getOps<KernelOp>())
     kernel.walk([&](Operation *op) {
-      if (!isa<AcquireOp, WaitOp, ClearRowsOp>(op))
+      if (!isa<AcquireOp, WaitOp, ClearRowsOp, CollectOp>(op))
         return;
       std::string name = "pagefold_wait_" + std::to_string(sites++);
-      addString(builder, op->getLoc(), name, describe(kernel, op));
+      addString(builder, op->getLoc(), name, describe(kernel, op, limit));
       op->setAttr(kSite, builder.getStringAttr(name));
       op->setAttr(kLimit, builder.getI64IntegerAttr(limit));
     });
@@ -179,21 +181,27 @@ void pagefold::hopper::limitPolls(gpu::GPUModuleOp module, int64_t limit) {
 // A wait with a limit
 //===----------------------------------------------------------------------===//
 
-bool pagefold::hopper::hasPollLimit(Operation *wait) { return wait->hasAttr(kLimit); }
+int64_t pagefold::hopper::pollLimitOf(Operation *wait) {
+  auto limit = wait->getAttrOfType<IntegerAttr>(kLimit);
+  return limit ? limit.getInt() : 0;
+}
+
+void pagefold::hopper::giveUpIf(Emitter &emitter, Operation *wait, Value late, Value first,
+                                Value second) {
+  StringRef site = wait->getAttrOfType<StringAttr>(kSite).getValue();
+  Value sentence = stringAddress(emitter.builder, emitter.loc, site);
+  LLVM::CallOp::create(emitter.builder, emitter.loc, TypeRange(), kGiveUp,
+                       ValueRange{late, sentence, first, second});
+}
 
 void pagefold::hopper::waitWithLimit(Emitter &emitter, Operation *wait, const Poll &poll,
                                      Value isNeeded) {
-  OpBuilder &builder = emitter.builder;
-  int64_t limit = wait->getAttrOfType<IntegerAttr>(kLimit).getInt();
   std::string text = "{ .reg .pred p; .reg .b64 n; mov.b32 $0, 0; setp.eq.u32 p, $3, 0; @p bra "
                      "DONE; mov.b64 n, " +
-                     std::to_string(limit) +
+                     std::to_string(pollLimitOf(wait)) +
                      "; WAIT: mbarrier.try_wait.parity.shared::cta.b64 p, [$1], $2; @p bra DONE; "
                      "sub.s64 n, n, 1; setp.ne.s64 p, n, 0; @p bra WAIT; mov.b32 $0, 1; DONE: }";
-  Value late = emitter.assembly(builder.getI32Type(), text, "=&r,r,r,r,~{memory}",
+  Value late = emitter.assembly(emitter.builder.getI32Type(), text, "=&r,r,r,r,~{memory}",
                                 {poll.barrier, poll.phase, isNeeded});
-  Value site =
-      stringAddress(builder, emitter.loc, wait->getAttrOfType<StringAttr>(kSite).getValue());
-  LLVM::CallOp::create(builder, emitter.loc, TypeRange(), kGiveUp,
-                       ValueRange{late, site, poll.turn, poll.phase});
+  giveUpIf(emitter, wait, late, poll.turn, poll.phase);
 }

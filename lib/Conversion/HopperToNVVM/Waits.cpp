@@ -21,7 +21,7 @@ static std::string pollLoop(StringRef barrier, StringRef phase) {
 }
 
 static void waitFor(Emitter &emitter, Operation *op, Value barrier, Value turn, Value phase) {
-  if (hasPollLimit(op))
+  if (pollLimitOf(op))
     return waitWithLimit(emitter, op, {barrier, turn, phase}, /*isNeeded=*/emitter.i32(1));
   emitter.assembly({}, "{ .reg .pred p; " + pollLoop("$0", "$1") + "}", "r,r,~{memory}",
                    {barrier, phase});
@@ -94,7 +94,7 @@ static void lowerClearRows(ClearRowsOp op, ClearRowsOp::Adaptor adaptor, Emitter
   Value address = emitter.add(emitter.tileAddress(op.getRing(), turn), ownUnit(emitter, type, row));
   Value barrier = emitter.fullBarrier(op.getRing(), turn), phase = emitter.phase(type, turn);
   std::string wait = pollLoop("$1", "$2");
-  if (hasPollLimit(op)) {
+  if (pollLimitOf(op)) {
     waitWithLimit(emitter, op, {barrier, turn, phase}, hasRows(emitter, type, from));
     wait.clear();
   }

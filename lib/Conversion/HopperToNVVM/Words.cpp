@@ -75,52 +75,99 @@ static void lowerHandOver(HandOverOp, HandOverOp::Adaptor adaptor, Emitter &emit
   }
 }
 
+namespace {
+
 /// Writes the loop that loads all packets until no word is missing, and then empties their places.
-/// Words are the outputs $0, $1, ...; the address and the number of packets follow them.
-static std::string collectText(int64_t packets, int64_t vectors, int64_t stride) {
-  int64_t words = packets * vectors * kVector;
-  std::string address = "$" + std::to_string(words), count = "$" + std::to_string(words + 1);
-  std::string loads, tests, stores;
-  for (int64_t packet = 0; packet < packets; ++packet) {
-    std::string wanted = "w" + std::to_string(packet);
-    tests += "setp.gt.s32 " + wanted + ", " + count + ", " + std::to_string(packet) + "; ";
-    for (int64_t vector = 0; vector < vectors; ++vector) {
-      int64_t first = (packet * vectors + vector) * kVector;
-      std::string place = "[" + address + "+" +
-                          std::to_string(kWordBytes * (packet * stride + vector * kVector)) + "]";
-      auto word = [&](int64_t i) { return "$" + std::to_string(first + i); };
-      loads += "@" + wanted + " ld.relaxed.gpu.global.v4.b32 {" + word(0) + ", " + word(1) + ", " +
-               word(2) + ", " + word(3) + "}, " + place + "; ";
-      stores += "@" + wanted + " st.relaxed.gpu.global.v4.b32 " + place + ", {z, z, z, z}; ";
-    }
-  }
-  // Words that are not asked for are all ones: they stand for 0, and do not look missing.
-  std::string ones, missing = "mov.pred m, 0; ";
-  for (int64_t i = 0; i < words; ++i) {
-    ones += "mov.b32 $" + std::to_string(i) + ", 0xffffffff; ";
-    missing += "setp.eq.or.b32 m, $" + std::to_string(i) + ", 0, m; ";
-  }
-  std::string registers = "{ .reg .pred m; .reg .b32 z; mov.b32 z, 0; ";
+/// Outputs are the words and, with a limit of polls, the number of the packet that is missing, from
+/// 1 on, or 0; operands the address and how many packets are waited for.
+class CollectText {
+public:
+  CollectText(CollectOp op, int64_t limit)
+      : packets(op.getPackets()), words(op.getValues().size() * kVector),
+        packetWords(words / packets), stride(op.getStride()), limit(limit) {}
+
+  std::string text();
+  std::string constraints();
+
+private:
+  std::string output(int64_t i) { return "$" + std::to_string(i); }
+  std::string address() { return output(words + (limit > 0)); }
+  std::string count() { return output(words + (limit > 0) + 1); }
+  static std::string wanted(int64_t packet) { return "w" + std::to_string(packet); }
+
+  std::string registers();
+  std::string access(StringRef operation);
+  std::string isMissing(int64_t first, int64_t end);
+  std::string giveUp();
+
+  int64_t packets, words, packetWords, stride, limit;
+};
+
+} // namespace
+
+/// Words that are not asked for are all ones: they stand for 0, and do not look missing.
+std::string CollectText::registers() {
+  std::string text = ".reg .pred m; .reg .b32 z; mov.b32 z, 0; ";
+  for (int64_t i = 0; i < words; ++i)
+    text += "mov.b32 " + output(i) + ", 0xffffffff; ";
   for (int64_t packet = 0; packet < packets; ++packet)
-    registers += ".reg .pred w" + std::to_string(packet) + "; ";
-  return registers + ones + tests + "POLL: " + loads + missing + "@m bra POLL; " + stores +
-         "bar.warp.sync 0xffffffff; }";
+    text += ".reg .pred " + wanted(packet) + "; setp.gt.s32 " + wanted(packet) + ", " + count() +
+            ", " + std::to_string(packet) + "; ";
+  if (limit > 0)
+    text += ".reg .pred q; .reg .b64 n; mov.b64 n, " + std::to_string(limit) + "; mov.b32 " +
+            output(words) + ", 0; ";
+  return text;
 }
 
-static SmallVector<Value> lowerCollect(CollectOp op, CollectOp::Adaptor adaptor, Emitter &emitter) {
+/// Of all words that are asked for: `ld` to the outputs, or `st` of zeros.
+std::string CollectText::access(StringRef operation) {
+  std::string text;
+  for (int64_t word = 0; word < words; word += kVector) {
+    int64_t packet = word / packetWords, inPacket = word % packetWords;
+    std::string place =
+        "[" + address() + "+" + std::to_string(kWordBytes * (packet * stride + inPacket)) + "]";
+    std::string four = "{" + output(word) + ", " + output(word + 1) + ", " + output(word + 2) +
+                       ", " + output(word + 3) + "}";
+    text += "@" + wanted(packet) + " " + operation.str() + ".relaxed.gpu.global.v4.b32 " +
+            (operation == "ld" ? four + ", " + place : place + ", {z, z, z, z}") + "; ";
+  }
+  return text;
+}
+
+/// m: whether one of these words is 0.
+std::string CollectText::isMissing(int64_t first, int64_t end) {
+  std::string text = "mov.pred m, 0; ";
+  for (int64_t i = first; i < end; ++i)
+    text += "setp.eq.or.b32 m, " + output(i) + ", 0, m; ";
+  return text;
+}
+
+/// After the last poll: the first packet of which a word is missing.
+std::string CollectText::giveUp() {
+  std::string text = "@!m bra DONE; sub.s64 n, n, 1; setp.ne.s64 q, n, 0; @q bra POLL; ";
+  for (int64_t packet = packets - 1; packet >= 0; --packet)
+    text += isMissing(packet * packetWords, (packet + 1) * packetWords) + "@m mov.b32 " +
+            output(words) + ", " + std::to_string(packet + 1) + "; ";
+  return text + "DONE: ";
+}
+
+std::string CollectText::text() {
+  return "{ " + registers() + "POLL: " + access("ld") + isMissing(0, words) +
+         (limit > 0 ? giveUp() : "@m bra POLL; ") + access("st") + "bar.warp.sync 0xffffffff; }";
+}
+
+std::string CollectText::constraints() {
+  std::string outputs;
+  for (int64_t i = 0; i < words + (limit > 0); ++i)
+    outputs += "=&r,";
+  return outputs + "l,r,~{memory}";
+}
+
+/// The vectors of f32 whose inverted bits the words are.
+static SmallVector<Value> vectorsOf(Emitter &emitter, ArrayRef<Value> words) {
   OpBuilder &builder = emitter.builder;
-  int64_t packets = op.getPackets(), words = op.getValues().size() * kVector;
-  std::string constraints;
-  for (int64_t i = 0; i < words; ++i)
-    constraints += "=&r,";
-  auto type = LLVM::LLVMStructType::getLiteral(op.getContext(),
-                                               SmallVector<Type>(words, builder.getI32Type()));
-  Value loaded = emitter.assembly(
-      type, collectText(packets, op.getValues().size() / packets, op.getStride()),
-      constraints + "l,r,~{memory}",
-      {packetAddress(emitter, adaptor.getStates(), adaptor.getOffset()), adaptor.getCount()});
   SmallVector<Value> elements, vectors;
-  for (Value word : emitter.unpack(loaded)) {
+  for (Value word : words) {
     Value bits = emitter.bitXor(word, emitter.i32(-1));
     elements.push_back(LLVM::BitcastOp::create(builder, emitter.loc, builder.getF32Type(), bits));
     if (elements.size() == kVector) {
@@ -129,6 +176,20 @@ static SmallVector<Value> lowerCollect(CollectOp op, CollectOp::Adaptor adaptor,
     }
   }
   return vectors;
+}
+
+static SmallVector<Value> lowerCollect(CollectOp op, CollectOp::Adaptor adaptor, Emitter &emitter) {
+  int64_t limit = pollLimitOf(op);
+  CollectText collect(op, limit);
+  size_t words = op.getValues().size() * kVector;
+  SmallVector<Type> types(words + (limit > 0), emitter.builder.getI32Type());
+  auto type = LLVM::LLVMStructType::getLiteral(op.getContext(), types);
+  SmallVector<Value> loaded = emitter.unpack(emitter.assembly(
+      type, collect.text(), collect.constraints(),
+      {packetAddress(emitter, adaptor.getStates(), adaptor.getOffset()), adaptor.getCount()}));
+  if (limit > 0)
+    giveUpIf(emitter, op, loaded.back(), loaded.back(), adaptor.getOffset());
+  return vectorsOf(emitter, ArrayRef(loaded).take_front(words));
 }
 
 void pagefold::hopper::addWordLowerings(const LoweringContext &context) {

@@ -28,7 +28,8 @@ Value pagefold::hopper::mapElements(HopperBuilder &b, Value fragment, ValueRange
   return op.getResult();
 }
 
-Value pagefold::hopper::loadElement(SpaceKernel &kernel, Value buffer, ValueRange indices) {
+Value pagefold::hopper::loadElement(SpaceKernel &kernel, Value buffer, ValueRange indices,
+                                    Value valid) {
   HopperBuilder &b = kernel.builder();
   auto type = cast<MemRefType>(buffer.getType());
   Value offset;
@@ -43,7 +44,8 @@ Value pagefold::hopper::loadElement(SpaceKernel &kernel, Value buffer, ValueRang
     offset = offset ? b.add(offset, part) : part;
   }
   Type element = type.getElementType();
-  Value loaded = LoadOp::create(b, element, kernel.pointer(buffer), offset, Value(), Value());
+  Value none = valid ? arith::ConstantOp::create(b, b.getZeroAttr(element)).getResult() : Value();
+  Value loaded = LoadOp::create(b, element, kernel.pointer(buffer), offset, valid, none);
   if (isa<FloatType>(element))
     return element.isF32() ? loaded : arith::ExtFOp::create(b, b.getF32Type(), loaded).getResult();
   return element.isInteger(32) ? loaded

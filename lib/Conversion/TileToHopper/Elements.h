@@ -21,7 +21,9 @@ mapElements(HopperBuilder &b, mlir::Value fragment, mlir::ValueRange rows,
 mlir::Value emitRegion(SpaceKernel &kernel, mlir::Region &region, mlir::ValueRange arguments);
 
 /// One element of a buffer of level 2, indices clamped into it: f32 or i32, whatever it holds.
-mlir::Value loadElement(SpaceKernel &kernel, mlir::Value buffer, mlir::ValueRange indices);
+/// `valid`, where it is given: whether the buffer is known to have elements; else nothing is read.
+mlir::Value loadElement(SpaceKernel &kernel, mlir::Value buffer, mlir::ValueRange indices,
+                        mlir::Value valid = {});
 
 } // namespace pagefold::hopper
 

@@ -11,15 +11,12 @@ using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::hopper;
 
-/// Loops over KV tiles in one kernel: each repeats the code of a step.
-static constexpr size_t kMaxRanges = 4;
-
 template <typename Op> static Op only(Block &block) {
   auto ops = block.getOps<Op>();
   return ops.empty() ? Op() : *ops.begin();
 }
 
-FoldSpace::FoldSpace(tile::SpaceOp space) {
+FoldSpace::FoldSpace(tile::SpaceOp space, size_t maxRanges) {
   Block &body = space.getBody().front();
   auto load = only<tile::LoadQOp>(body);
   auto finish = only<tile::FinishOp>(body);
@@ -57,12 +54,8 @@ FoldSpace::FoldSpace(tile::SpaceOp space) {
   pageSize = kv.getPageSize();
 
   bounds = deriveTileBounds(maskSets);
-  SmallVector<VisitKind> kinds = visitKinds(bounds);
-  hull = kinds.size() > kMaxRanges || llvm::is_contained(kinds, VisitKind::Test);
-  if (hull)
-    kinds = {VisitKind::Partial};
-  for (VisitKind kind : llvm::reverse(kinds))
-    rangeIsMasked.push_back(kind != VisitKind::Full);
+  ranges = visitKinds(bounds);
+  hull = ranges.size() > maxRanges || llvm::is_contained(ranges, VisitKind::Test);
 }
 
 bool FoldSpace::hasKeyStarts() const { return dense || tile::PagedOp(paged).getStarts(); }

@@ -20,7 +20,8 @@ namespace pagefold::hopper {
 
 struct FoldSpace {
   /// Requires a space with a schedule that pipelinedRefusal() takes, whose fold has a visit list.
-  FoldSpace(tile::SpaceOp space);
+  /// `maxRanges`: of a visit list that its kernel walks range by range.
+  FoldSpace(tile::SpaceOp space, size_t maxRanges);
 
   // Level 2: buffers of the function, regions of the space.
   mlir::Value query, output, lse, sinks; ///< the last two may be null
@@ -41,10 +42,10 @@ struct FoldSpace {
   mlir::Type element;      ///< of keys and values
   mlir::Type queryElement; ///< of queries and results: 16 bits
   TileBounds bounds;
-  /// The ranges of a visit list as the kernel walks it, newest first: whether each is masked.
-  llvm::SmallVector<bool> rangeIsMasked;
-  /// More ranges than the kernel has loops for, or tests: one masked range from first to last.
-  bool hull = false;
+  llvm::SmallVector<VisitKind> ranges; ///< of the visit list
+  /// A kernel does not visit those ranges, but one masked range from the first tile to the last:
+  /// some would test each tile, or there are more than its schedule takes.
+  bool hull;
 
   int64_t heads() const { return kvHeads * group; }
   /// Whether a request's keys start where an offset says (Request::keys).

@@ -16,11 +16,12 @@ using namespace pagefold::hopper;
 // What a mask is bound to
 //===----------------------------------------------------------------------===//
 
-MaskValues::MaskValues(SpaceKernel &kernel, const FoldSpace &space, const Request &request)
-    : kernel(kernel), b(kernel.builder()), space(space), request(request) {
+MaskValues::MaskValues(SpaceKernel &kernel, const FoldSpace &space, const Request &request,
+                       Value valid)
+    : kernel(kernel), b(kernel.builder()), space(space), request(request), valid(valid) {
   for (Value symbol : space.maskSymbols) {
     if (isa<MemRefType>(symbol.getType()))
-      symbols.push_back(loadElement(kernel, symbol, {request.number}));
+      symbols.push_back(loadElement(kernel, symbol, {request.number}, valid));
     else
       symbols.push_back(kernel.scalar(symbol));
   }
@@ -31,13 +32,13 @@ Values MaskValues::rowValues(Value q) {
   for (Value table : space.maskRowValues) {
     Value token = b.add(q, request.firstToken);
     if (!isa<VectorType>(q.getType())) {
-      values.push_back(loadElement(kernel, table, {token}));
+      values.push_back(loadElement(kernel, table, {token}, valid));
       continue;
     }
     Values both;
     for (int64_t i : {0, 1})
       both.push_back(
-          loadElement(kernel, table, {vector::ExtractOp::create(b, token, i).getResult()}));
+          loadElement(kernel, table, {vector::ExtractOp::create(b, token, i).getResult()}, valid));
     values.push_back(vector::FromElementsOp::create(b, b.rowsType(b.getI32Type()), both));
   }
   return values;

@@ -23,7 +23,9 @@ namespace pagefold::hopper {
 /// The mask's symbols for a request, and its row tables; i32.
 class MaskValues {
 public:
-  MaskValues(SpaceKernel &kernel, const FoldSpace &space, const Request &request);
+  /// `valid`: whether there is such a request, and it has rows; null: there is.
+  MaskValues(SpaceKernel &kernel, const FoldSpace &space, const Request &request,
+             mlir::Value valid = {});
   /// For query rows qlo..qhi.
   VisitContext context(mlir::Value qlo, mlir::Value qhi);
   /// The row tables at query row `q`, an i32 or a vector of two.
@@ -34,6 +36,7 @@ private:
   HopperBuilder &b;
   const FoldSpace &space;
   Request request;
+  mlir::Value valid;
   Values symbols;
 };
 

@@ -12,8 +12,16 @@ using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::hopper;
 
-PipelinedSpace::PipelinedSpace(tile::SpaceOp space) : FoldSpace(space) {
+/// Loops over KV tiles in one kernel: each repeats the code of a step.
+static constexpr size_t kMaxRanges = 4;
+
+PipelinedSpace::PipelinedSpace(tile::SpaceOp space) : FoldSpace(space, kMaxRanges) {
   maxParts = space.getSchedule()->getSplits();
+  if (hull)
+    rangeIsMasked = {true};
+  else
+    for (VisitKind kind : llvm::reverse(ranges))
+      rangeIsMasked.push_back(kind != VisitKind::Full);
 }
 
 int64_t PipelinedSpace::boxRows() const {

@@ -15,6 +15,7 @@
 #define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_PIPELINEDSPACE_H
 
 #include "FoldSpace.h"
+#include "pagefold/Target/Hopper/Chip.h"
 
 namespace pagefold::hopper {
 
@@ -24,6 +25,8 @@ struct PipelinedSpace : FoldSpace {
 
   int64_t stages = 2, warpgroups = 2;
   int64_t maxParts; ///< of the KV tiles of a query tile, where tiles are few
+  /// The ranges of KV tiles that have a loop each, newest first: whether they are masked.
+  llvm::SmallVector<bool> rangeIsMasked;
 
   int64_t warpgroupRows() const { return qTile / warpgroups; }
   /// Q stays in registers where they suffice: it saves reading it again for every KV tile.
@@ -45,7 +48,7 @@ struct PipelinedSpace : FoldSpace {
 };
 
 /// Parts of all tiles together: no more than multiprocessors, since splitting is for few tiles.
-inline constexpr int64_t kMaxPartials = 132;
+inline constexpr int64_t kMaxPartials = kHopper.multiprocessors;
 
 /// Where the allocations of a kernel are.
 struct SharedAllocations {

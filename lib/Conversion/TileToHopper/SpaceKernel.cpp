@@ -26,9 +26,6 @@ static int64_t panelColumnsOf(Value rows) {
 static int64_t panelsOf(Value rows) { return llvm::divideCeil(dimOf(rows), panelColumnsOf(rows)); }
 static bool isWholePanels(Value rows) { return dimOf(rows) % panelColumnsOf(rows) == 0; }
 
-/// The widest access of a lane to global memory.
-static constexpr int64_t kVectorBytes = 16;
-
 int64_t pagefold::hopper::panelsOf(int64_t dim) { return llvm::divideCeil(dim, kPanelColumns); }
 bool pagefold::hopper::isWholePanels(int64_t dim) { return dim % kPanelColumns == 0; }
 
@@ -90,9 +87,9 @@ Value SpaceKernel::pointer(Value buffer) {
 }
 
 /// Places in the workspace lie so already.
-Value SpaceKernel::vectorPointer(Value buffer) {
+Value SpaceKernel::vectorPointer(Value buffer, int64_t bytes) {
   if (auto argument = dyn_cast<BlockArgument>(buffer))
-    requireAlignment(function, argument.getArgNumber(), kVectorBytes);
+    requireAlignment(function, argument.getArgNumber(), bytes);
   return pointer(buffer);
 }
 

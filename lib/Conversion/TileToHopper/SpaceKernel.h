@@ -53,7 +53,7 @@ public:
   mlir::Value pointer(mlir::Value buffer);
   /// The same, of a buffer whose rows are accessed 16 bytes at a time: a launch refuses an argument
   /// that does not lie so.
-  mlir::Value vectorPointer(mlir::Value buffer);
+  mlir::Value vectorPointer(mlir::Value buffer, int64_t bytes = 16);
   mlir::Value extent(mlir::Value buffer, int64_t dim, int64_t add = 0); ///< i32
   mlir::Value stride(mlir::Value buffer, int64_t dim);                  ///< i64, elements
   /// `readOnce`: lines beside what is asked for are of no use.

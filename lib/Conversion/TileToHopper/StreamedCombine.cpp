@@ -248,7 +248,8 @@ void CombineEmitter::finish(const RowState &state, const Pieces &pieces, const P
   StreamedResults results(kernel, space, pieces.request, pieces.kvHead);
   Finished finished = finishState(b, space, state.max, state.sum, results.sink(row));
   Value factor = results.scaleValues(finished.factor);
-  Value start = results.rowStart(space.output, row), pointer = kernel.pointer(space.output);
+  Value start = results.rowStart(space.output, row),
+        pointer = kernel.vectorPointer(space.output, kPairBytes);
   for (auto [i, output] : llvm::enumerate(state.output)) {
     Value first = b.add(b.mul(lane, kVector), i * kSpan), inside = holds(i);
     for (int64_t pair = 0; pair < kVector; pair += 2) {

@@ -94,7 +94,7 @@ Values StreamedPiece::loadQueries(size_t block) {
   const PackedRows &row = lanes.rows[block];
   int64_t laneWidth = space.isBytes() ? 2 : 1, second = space.isBytes() ? 2 : kHalf;
   Value start = b.add(results.rowStart(space.query, row), b.widen(b.mul(lanes.column, laneWidth)));
-  Value exists = results.exists(row), pointer = kernel.pointer(space.query);
+  Value exists = results.exists(row), pointer = kernel.vectorPointer(space.query, kPairBytes);
   Values pairs;
   for (int64_t step = 0; step < space.keySteps(); ++step)
     for (int64_t i : {0, 1}) {
@@ -262,7 +262,8 @@ Value StreamedLanes::element(HopperBuilder &b, int64_t step, int64_t i) const {
 /// Pairs of neighbours along the head dimension go out. Of keys of 8 bits a lane has them;
 /// otherwise blocks are transposed in pairs, so that a lane has neighbours of its row.
 void StreamedPiece::storeBlock(Value block, int64_t step, size_t number, Value factor) {
-  Value all = scaleColumns(b, block, factor), pointer = kernel.pointer(space.output);
+  Value all = scaleColumns(b, block, factor),
+        pointer = kernel.vectorPointer(space.output, kPairBytes);
   std::array<PackedRows, 2> column{lanes.columns[number].element(b, 0),
                                    lanes.columns[number].element(b, 1)};
   auto finished = [&](int64_t i, int64_t j) { // of the lane's row i, column j

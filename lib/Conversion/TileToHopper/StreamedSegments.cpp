@@ -17,9 +17,10 @@ using namespace pagefold::hopper;
 // Visits
 //===----------------------------------------------------------------------===//
 
-SliceVisits::SliceVisits(SpaceKernel &kernel, const FoldSpace &space, const Request &request)
+SliceVisits::SliceVisits(SpaceKernel &kernel, const FoldSpace &space, const Request &request,
+                         Value valid)
     : b(kernel.builder()) {
-  MaskValues values(kernel, space, request);
+  MaskValues values(kernel, space, request, valid);
   VisitContext context = values.context(b.i32(0), b.add(request.qLen, -1));
   ranges = emitVisits(b, b.getLoc(), space.bounds, context);
   if (!space.hull)
@@ -50,7 +51,9 @@ Value SliceVisits::nth(Value i) {
     slice = slice ? b.select(b.atLeast(i, before), here, slice) : here;
     before = b.add(before, b.sub(range.end, range.begin));
   }
-  return slice;
+  // Where nothing is visited a range may say anything: not a slice before the first, whose values
+  // are another request's.
+  return b.max(slice, b.i32(0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,7 +96,9 @@ SegmentLine::Chunk SegmentLine::Chunk::of(ValueRange values) {
 
 SegmentLine::Chunk SegmentLine::readChunk(Value number) {
   Chunk chunk{number, requests.read(number), {}};
-  chunk.counts = SliceVisits(kernel, space, chunk.requests).count(chunk.requests);
+  // Of an empty batch, or one without tokens, what the mask is bound to may be a null pointer.
+  Value hasRows = b.less(b.i32(0), chunk.requests.qLen);
+  chunk.counts = SliceVisits(kernel, space, chunk.requests, hasRows).count(chunk.requests);
   if (space.pieceSlices)
     chunk.counts = b.ceilDivide(chunk.counts, space.pieceSlices);
   return chunk;

@@ -26,7 +26,9 @@ namespace pagefold::hopper {
 /// The ranges of slices that a request's rows visit.
 class SliceVisits {
 public:
-  SliceVisits(SpaceKernel &kernel, const FoldSpace &space, const Request &request);
+  /// `valid`: as MaskValues takes it.
+  SliceVisits(SpaceKernel &kernel, const FoldSpace &space, const Request &request,
+              mlir::Value valid = {});
   /// How many there are; at least one for a request with rows, which must be given a result.
   mlir::Value count(const Request &request);
   /// The slice's number among the request's when it is visit `i`.

@@ -14,8 +14,11 @@ using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::hopper;
 
+/// Each range is one selection more from a visit to its slice, and two registers.
+static constexpr size_t kMaxRanges = 8;
+
 StreamedSpace::StreamedSpace(tile::SpaceOp space, attn::BoundsAttr bounds)
-    : FoldSpace(space), packedRows(space.mostQueryRows(bounds.getQLen()) * group) {
+    : FoldSpace(space, kMaxRanges), packedRows(space.mostQueryRows(bounds.getQLen()) * group) {
   StreamingShape shape = *streamingShape(space.getKv().getType(), packedRows);
   warps = shape.warps;
   stages = shape.stages;

@@ -14,12 +14,16 @@
 #define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_STREAMEDSPACE_H
 
 #include "FoldSpace.h"
+#include "pagefold/Target/Hopper/Chip.h"
 #include "pagefold/Target/Hopper/StreamingForm.h"
 
 namespace pagefold::hopper {
 
 /// CTAs among which a launch shares its work: more have none.
-inline constexpr int64_t kMaxStreams = 132;
+inline constexpr int64_t kMaxStreams = kHopper.multiprocessors;
+
+/// Queries are read and results written in pairs of elements.
+inline constexpr int64_t kPairBytes = 4;
 
 struct StreamedSpace : FoldSpace {
   /// Requires a space that streamingRefusal() takes. `bounds`: those of its function.

@@ -18,6 +18,9 @@ static constexpr int64_t kSharedSlack = 512;
 /// Slices that a warp has under way; more bring nothing.
 static constexpr int64_t kMinStages = 2, kMaxStages = 3;
 
+/// Of a batch: i32 also holds them rounded up to one for each warp of a CTA.
+static constexpr int64_t kMaxSlices = std::numeric_limits<int32_t>::max() - 8;
+
 static bool isByte(Type element) { return isa<Float8E4M3FNType>(element); }
 
 int64_t hopper::sliceKeys(Type element) { return isByte(element) ? 2 * kBlockKeys : kBlockKeys; }
@@ -74,8 +77,12 @@ std::string hopper::streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bound
   tile::KVType kv = space.getKv().getType();
   int64_t packed = space.mostQueryRows(bounds.getQLen()) * space.getGroup(),
           page = kv.getPageSize();
-  if (packed > kMaxStreamedRows)
-    return (llvm::Twine(packed) + " packed rows, it takes " + llvm::Twine(kMaxStreamedRows)).str();
+  // Once this schedule is chosen, its query tile holds them all.
+  std::optional<tile::ScheduleAttr> chosen = space.getSchedule();
+  bool isChosen = chosen && chosen->getKind() == tile::ScheduleKind::Streaming;
+  int64_t rows = isChosen ? chosen->getQTile() : kMaxStreamedRows;
+  if (packed > rows)
+    return (llvm::Twine(packed) + " packed rows, it takes " + llvm::Twine(rows)).str();
   if (page % kBlockKeys)
     return ("pages of " + llvm::Twine(page) + " keys, no multiple of " + llvm::Twine(kBlockKeys))
         .str();
@@ -84,7 +91,7 @@ std::string hopper::streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bound
   if (!streamingShape(kv, packed))
     return "its rings and states do not fit in shared memory";
   int64_t slices = llvm::divideCeil(bounds.getKvLen(), kBlockKeys);
-  if (bounds.getBatch() * kv.getHeads() > std::numeric_limits<int32_t>::max() / slices)
+  if (bounds.getBatch() * kv.getHeads() > kMaxSlices / slices)
     return "more slices of keys than 32 bits count";
   return ringRefusal(space, region);
 }

@@ -83,7 +83,12 @@ def empty_requests(*shapes):
 
         for q_lens, kv_lens in shapes:
             batch = batches.random_batch(config, q_lens, kv_lens, 6)
-            out, lse = checked(function, config, batch)
+            extras = {}  # of an empty batch, or one without tokens, a null pointer
+            if config.mask == ("window_of",):
+                extras["w"] = batches.i32([9] * len(q_lens))
+            if config.mask == ("documents",):
+                extras["doc"] = batches.i32([0] * sum(q_lens))
+            out, lse = checked(function, config, batch, **extras)
             for begin, n, length in zip(batch.starts, q_lens, kv_lens):
                 if length == 0:
                     assert (out[begin : begin + n] == 0).all() and (lse[begin : begin + n] == -math.inf).all()
@@ -109,6 +114,9 @@ for _dtype in ("bf16", "f32"):
         )
         add(f"A07 {_where}", Attend(heads=9, kv_heads=3, dim=64, dtype=_dtype, page=_page, batch=4, q_len=5, kv_len=64),
             empty_requests(*_A07))  # fmt: skip
+        for _mask in ("window_of", "documents"):
+            add(f"A07 {_where}, {_mask}", Attend(heads=9, kv_heads=3, dim=64, dtype=_dtype, page=_page, mask=(_mask,), batch=4,
+                q_len=5, kv_len=64), empty_requests(*_A07))  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -321,6 +329,36 @@ add(
     Attend(heads=16, kv_heads=1, dim=64, page=None, batch=1, q_len=2048, kv_len=2048),
     parts_of_a_projection,
 )
+
+
+def rows_for_pairs(function, config):
+    """Queries of any stride that holds pairs of elements give the same bits; others are refused, and nothing faults."""
+    import batches
+    import torch
+
+    batch = batches.random_batch(config, [1, 2], [300, 40], 16)
+    keys = {"cache": batches.paged(batch, config, 1), "rows": batches.i32([0, 1, 3])}
+    heads, dim = config.heads, config.dim
+    even = batches.normal(18, 3, heads, dim + 2, dtype=config.dtype)[..., 2:]
+    same_as_contiguous(function, config, batch, {"q": even}, **keys)
+    for odd in (
+        batches.normal(19, 3, heads, dim + 1, dtype=config.dtype)[..., 1:],
+        batches.normal(20, 3 * heads * dim + 1, dtype=config.dtype)[1:].view(3, heads, dim),
+    ):
+        try:
+            same_as_contiguous(function, config, batch, {"q": odd}, **keys)
+        except (ValueError, pf.PagefoldError) as error:
+            assert "q" in str(error) and "4 bytes" in str(error), (
+                f"expects an error that names q and 4 bytes, got: {error}"
+            )
+        else:
+            assert not function.plan["kernels"][0].get("params"), "odd rows are taken on a GPU"
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+    same_as_contiguous(function, config, batch, {"q": even}, **keys)
+
+
+add("A16 rows for pairs", Attend(batch=2, q_len=2, kv_len=300), rows_for_pairs)
 
 
 def parts_of_a_pool(function, config):

@@ -55,6 +55,19 @@ hopper.kernel @f() {
 
 // -----
 
+// kernel C2: a ring of warps has the tiles of all its warps, 8 x 3 x 4 KiB, and words count too
+// expected-error@+1 {{C2: expects at most 232448 bytes of shared memory, got 233664}}
+hopper.kernel @f() {
+  %a = hopper.alloc_ring readers 0 : !hopper.ring<3 x 16 x 128, bf16 warps 8>
+  %w = hopper.alloc_words : !hopper.words<33792>
+  hopper.roles {
+    all warpgroups 2 registers 256 (%wg: i32, %warp: i32) {}
+  }
+  hopper.return
+}
+
+// -----
+
 // kernel C3
 // expected-error@+1 {{C3: expects exactly one hopper.roles, got 0}}
 hopper.kernel @f() {
@@ -84,7 +97,7 @@ hopper.kernel @f(%c: i32) {
   hopper.roles {
     all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {
       %first = arith.cmpi eq, %c, %wg : i32
-      // expected-error@+1 {{C4: expects shared tiles and rings to be results of allocations only}}
+      // expected-error@+1 {{C4: expects shared memory to be results of allocations only}}
       %t = arith.select %first, %a, %b : !tiles
     }
   }
@@ -99,7 +112,7 @@ hopper.kernel @f(%c: i32) {
   %a = hopper.alloc : !tiles
   hopper.roles {
     all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {
-      // expected-error@+1 {{C4: expects no block argument that is a shared tile or ring}}
+      // expected-error@+1 {{C4: expects no block argument that is shared memory}}
       scf.while (%t = %a) : (!tiles) -> () {
         %first = arith.cmpi eq, %c, %wg : i32
         scf.condition(%first)
@@ -107,6 +120,79 @@ hopper.kernel @f(%c: i32) {
         scf.yield %a : !tiles
       }
     }
+  }
+  hopper.return
+}
+
+// -----
+
+// kernel C4
+hopper.kernel @f(%c: i32) {
+  %a = hopper.alloc_words : !hopper.words<64>
+  %b = hopper.alloc_words : !hopper.words<64>
+  hopper.roles {
+    all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {
+      %first = arith.cmpi eq, %c, %wg : i32
+      // expected-error@+1 {{C4: expects shared memory to be results of allocations only}}
+      %w = arith.select %first, %a, %b : !hopper.words<64>
+    }
+  }
+  hopper.return
+}
+
+// -----
+
+// kernel C5
+!ring = !hopper.ring<2 x 16 x 128, bf16 warps 4>
+hopper.kernel @f() {
+  %a = hopper.alloc_ring readers 0 : !ring
+  hopper.roles {
+    all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {
+      // expected-error@+1 {{C5: expects a warp to be named for a ring of warps, and for no other, got '!hopper.ring<2 x 16 x 128, bf16 warps 4>'}}
+      hopper.wait %a[%wg] : !ring
+    }
+  }
+  hopper.return
+}
+
+// -----
+
+// kernel C5
+!ring = !hopper.ring<2 x 16 x 128, bf16>
+hopper.kernel @f() {
+  %a = hopper.alloc_ring readers 4 : !ring
+  hopper.roles {
+    all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {
+      // expected-error@+1 {{C5: expects a warp to be named for a ring of warps, and for no other, got '!hopper.ring<2 x 16 x 128, bf16>'}}
+      %b = hopper.load_block %a[%wg] of %warp column 0 : !ring
+    }
+  }
+  hopper.return
+}
+
+// -----
+
+// kernel C5: nobody releases a ring of warps
+!ring = !hopper.ring<2 x 16 x 128, bf16 warps 4>
+hopper.kernel @f() {
+  %a = hopper.alloc_ring readers 0 : !ring
+  hopper.roles {
+    all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {
+      // expected-error@+1 {{C5: expects a warp to be named for a ring of warps}}
+      hopper.release %a[%wg] : !ring
+    }
+  }
+  hopper.return
+}
+
+// -----
+
+// kernel C6
+hopper.kernel @f() {
+  // expected-error@+1 {{C6: expects a ring of at most the roles' 4 warps, got '!hopper.ring<2 x 16 x 128, bf16 warps 8>'}}
+  %a = hopper.alloc_ring readers 0 : !hopper.ring<2 x 16 x 128, bf16 warps 8>
+  hopper.roles {
+    all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {}
   }
   hopper.return
 }
@@ -152,6 +238,18 @@ hopper.kernel @f() {
 hopper.kernel @f() {
   // expected-error@+1 {{C1: expects from 1 to 32 reading warps, got 0}}
   %a = hopper.alloc_ring readers 0 : !hopper.ring<2 x 64 x 128, bf16>
+  hopper.roles {
+    all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {}
+  }
+  hopper.return
+}
+
+// -----
+
+// alloc_ring C1
+hopper.kernel @f() {
+  // expected-error@+1 {{C1: expects no reader of a ring of warps, got 4}}
+  %a = hopper.alloc_ring readers 4 : !hopper.ring<2 x 16 x 128, bf16 warps 4>
   hopper.roles {
     all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {}
   }

@@ -26,8 +26,8 @@ func.func private @f(!hopper.shared<1 x 64 x 128, f32>)
 // -----
 
 // ring C1
-// expected-error@+1 {{C1: expects the number of stages to be a power of two from 1 to 16, got 3}}
-func.func private @f(!hopper.ring<3 x 64 x 128, bf16>)
+// expected-error@+1 {{C1: expects the number of stages to be from 1 to 16, got 17}}
+func.func private @f(!hopper.ring<17 x 64 x 128, bf16>)
 
 // -----
 
@@ -52,6 +52,30 @@ func.func private @f(!hopper.ring<2 x 64 x 128, i8>)
 // ring C5
 // expected-error@+1 {{C5: expects a note of a multiple of 4 words up to 32, got 5}}
 func.func private @f(!hopper.ring<2 x 64 x 128, bf16 note 5>)
+
+// -----
+
+// ring C6
+// expected-error@+1 {{C6: expects a ring of 1 to 32 warps to have no note, got 33 warps and 0 words}}
+func.func private @f(!hopper.ring<2 x 16 x 128, bf16 warps 33>)
+
+// -----
+
+// ring C6
+// expected-error@+1 {{C6: expects a ring of 1 to 32 warps to have no note, got 8 warps and 4 words}}
+func.func private @f(!hopper.ring<2 x 16 x 128, bf16 note 4 warps 8>)
+
+// -----
+
+// words C1
+// expected-error@+1 {{C1: expects a multiple of 4 words, at least 4, got 6}}
+func.func private @f(!hopper.words<6>)
+
+// -----
+
+// words C1
+// expected-error@+1 {{C1: expects a multiple of 4 words, at least 4, got 0}}
+func.func private @f(!hopper.words<0>)
 
 // -----
 

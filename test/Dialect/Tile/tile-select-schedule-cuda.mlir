@@ -1,4 +1,4 @@
-// Target cuda: the pipeline where it takes the space, else one thread a row; the remarks say what kept the pipeline from it.
+// Target cuda: few rows are streamed, others pipelined, and what neither takes gets one thread a row; the remarks say why.
 // RUN: pagefold-opt %s --attn-to-tile --tile-online-softmax --tile-select-schedule=target=cuda | FileCheck %s
 // RUN: pagefold-opt %s --attn-to-tile --tile-online-softmax --tile-select-schedule="target=cuda form=simt splits=1" | FileCheck %s --check-prefix=SIMT
 // RUN: pagefold-opt %s --attn-to-tile --tile-online-softmax --tile-select-schedule=target=cuda --remarks-filter=tile-select-schedule --remark-format=emitRemark 2>&1 >%t | FileCheck %s --check-prefix=REMARK
@@ -18,6 +18,7 @@ func.func @prefill(%q: tensor<?x8x128xbf16>, %k: tensor<?x2x128xbf16>, %rows: te
 // CHECK-LABEL: func.func @wide
 // CHECK: tile.space {{.*}} schedule <pipelined, q_tile 128, kv_tile 64, splits 8>
 // REMARK: Function=wide | Remark="#tile.schedule<pipelined, q_tile 128, kv_tile 64, splits 8> from row pipelined-wide
+// REMARK: Function=wide | Remark="row streaming rejected: 16384 rows, it takes at most 16"
 // REMARK: Function=wide | Remark="row pipelined rejected: head dimensions above 128"
 func.func @wide(%q: tensor<?x8x256xf16>, %k: tensor<?x2x256xf16>, %rows: tensor<?xi32>) -> tensor<?x8x256xf16>
     attributes {attn.bounds = #attn.bounds<batch 4, q_len 4096, kv_len 4096>} {
@@ -30,6 +31,7 @@ func.func @wide(%q: tensor<?x8x256xf16>, %k: tensor<?x2x256xf16>, %rows: tensor<
 // CHECK-LABEL: func.func @floats
 // CHECK: tile.space {{.*}} schedule <simt, q_tile 1, kv_tile 16, splits 16>
 // REMARK: Function=floats | Remark="#tile.schedule<simt, q_tile 1, kv_tile 16, splits 16> from row simt
+// REMARK: Function=floats | Remark="row streaming rejected: keys are neither bf16 nor f16"
 // REMARK: Function=floats | Remark="row pipelined rejected: keys are neither bf16 nor f16"
 // REMARK: Function=floats | Remark="row pipelined-wide rejected: keys are neither bf16 nor f16"
 func.func @floats(%q: tensor<?x8x128xf32>, %k: tensor<?x2x128xf32>, %rows: tensor<?xi32>) -> tensor<?x8x128xf32>
@@ -37,4 +39,18 @@ func.func @floats(%q: tensor<?x8x128xf32>, %k: tensor<?x2x128xf32>, %rows: tenso
   %o = attn.attention %q, %k, %k rows(%rows) kv_rows(%rows) scale 0.125 mask <causal>
     : tensor<?x8x128xf32>, tensor<?x2x128xf32>, tensor<?x2x128xf32>, tensor<?xi32>, tensor<?xi32> -> tensor<?x8x128xf32>
   return %o : tensor<?x8x128xf32>
+}
+
+// One row x group 4.
+// CHECK-LABEL: func.func @decode
+// CHECK: tile.space {{.*}} schedule <streaming, q_tile 16, kv_tile 16, splits 1>
+// SIMT-LABEL: func.func @decode
+// SIMT: schedule <simt, q_tile 1, kv_tile 16, splits 1>
+// REMARK: Function=decode | Remark="#tile.schedule<streaming, q_tile 16, kv_tile 16, splits 1> from row streaming: few query rows: every warp reads its share
+// REMARK-NOT: Function=decode
+func.func @decode(%q: tensor<?x8x128xbf16>, %k: tensor<?x2x128xbf16>, %rows: tensor<?xi32>) -> tensor<?x8x128xbf16>
+    attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
+  %o = attn.attention %q, %k, %k rows(%rows) kv_rows(%rows) scale 0.125 mask <causal>
+    : tensor<?x8x128xbf16>, tensor<?x2x128xbf16>, tensor<?x2x128xbf16>, tensor<?xi32>, tensor<?xi32> -> tensor<?x8x128xbf16>
+  return %o : tensor<?x8x128xbf16>
 }

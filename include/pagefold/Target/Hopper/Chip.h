@@ -22,6 +22,8 @@ struct Chip {
   // The NVPTX back end's names.
   llvm::StringLiteral triple, name, features;
 
+  int64_t multiprocessors; ///< of the largest device
+
   // A multiprocessor.
   int64_t sharedMemory;       ///< bytes that one CTA may have
   int64_t registers;          ///< 32-bit registers
@@ -57,6 +59,7 @@ inline constexpr Chip kHopper = {
     .triple = "nvptx64-nvidia-cuda",
     .name = "sm_90a",
     .features = "+ptx86", // older versions cannot select the TMA intrinsics
+    .multiprocessors = 132,
     .sharedMemory = 227 * 1024,
     .registers = 64 * 1024,
     .registerUnit = 8,

@@ -46,6 +46,8 @@ LogicalResult StorePairOp::verify() {
   return verifyHalf(*this, "a pointer to", getPointer().getType().getElementType());
 }
 
+static constexpr int64_t kVectorWords = 4; ///< of a packet
+
 /// C1 of ops on packets.
 static LogicalResult verifyStates(Operation *op, PointerType states) {
   if (states.getElementType().isF32())
@@ -65,5 +67,9 @@ LogicalResult CollectOp::verify() {
   if (vectors < 1 || vectors > 32 || packets < 1 || vectors % packets)
     return emitOpError("C2: expects from 1 to 32 vectors, as many for each packet, got ")
            << vectors << " for " << packets << " packets";
+  int64_t words = vectors / packets * kVectorWords;
+  if (getStride() < words || getStride() % kVectorWords)
+    return emitOpError("C3: expects a stride that is a multiple of ")
+           << kVectorWords << ", at least " << words << ", got " << getStride();
   return verifyStates(*this, getStates().getType());
 }

@@ -77,6 +77,17 @@ static LogicalResult verifyRingUses(KernelOp kernel) {
   return success();
 }
 
+/// The lowering has a thread initialise each of their barriers.
+static LogicalResult verifyRingWarps(KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  int64_t warps = (*body.getOps<RolesOp>().begin()).threads() / kWarp;
+  for (auto ring : body.getOps<AllocRingOp>())
+    if (ring.getType().getWarps() > warps)
+      return ring.emitOpError("C6: expects a ring of at most the roles' ")
+             << warps << " warps, got " << ring.getType();
+  return success();
+}
+
 LogicalResult KernelOp::verifyRegions() {
   if (getBody().empty())
     return emitOpError("C1: expects a body, got a declaration");
@@ -95,7 +106,8 @@ LogicalResult KernelOp::verifyRegions() {
   int64_t roles = llvm::count_if(getBody().front(), [](Operation &op) { return isa<RolesOp>(op); });
   if (roles != 1)
     return emitOpError("C3: expects exactly one hopper.roles, got ") << roles;
-  return failure(failed(verifyAllocations(*this)) || failed(verifyRingUses(*this)));
+  return failure(failed(verifyAllocations(*this)) || failed(verifyRingUses(*this)) ||
+                 failed(verifyRingWarps(*this)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -22,7 +22,6 @@ def Hopper_LeftBlock : Hopper_VectorOf<4, I32, "vector<4xi32>", "getI32Type()">;
 def Hopper_RightBlock : Hopper_VectorOf<2, I32, "vector<2xi32>", "getI32Type()">;
 def Hopper_ResultBlock : Hopper_VectorOf<4, F32, "vector<4xf32>", "getF32Type()">;
 
-
 def Hopper_LoadBlockOp : Hopper_Op<"load_block"> {
   let summary = "Warp: loads a left block from its ring (ldmatrix)";
   let description = [{
@@ -244,7 +243,7 @@ def Hopper_HandOverOp : Hopper_Op<"hand_over"> {
 def Hopper_CollectOp : Hopper_Op<"collect"> {
   let summary = "Warp: waits for packets that other CTAs hand over, and leaves their places empty";
   let description = [{
-    Packet i, of `packets` with the same number of vectors, is at `offset` + i * `stride`. Those from `count` on are not waited for: their
+    Packet i, of `packets` with the same number of vectors, is at `offset`, a multiple of 4, + i * `stride`. Those from `count` on are not waited for: their
     values are zeros. All loads are under way before the first is waited for. The results are the vectors of packet 0, then those
     of packet 1, and so on. The places hold zeros again afterwards, as the workspace does before the first launch.
 
@@ -255,6 +254,7 @@ def Hopper_CollectOp : Hopper_Op<"collect"> {
     Constraints:
     * C1: the pointer is to f32.
     * C2: there are from 1 to 32 vectors in all, as many for each packet.
+    * C3: the stride is a multiple of 4, at least that of one packet's words.
   }];
   let arguments = (ins I64Attr:$packets, Hopper_PointerType:$states, I32:$offset, I64Attr:$stride, I32:$count);
   let results = (outs Variadic<Hopper_ResultBlock>:$values);

@@ -99,7 +99,7 @@ def Hopper_SharedType : Hopper_Type<"Shared", "shared"> {
 def Hopper_RingType : Hopper_Type<"Ring", "ring"> {
   let summary = "A ring of tiles in shared memory, guarded by mbarriers";
   let description = [{
-    Each stage is a tile, its two mbarriers, and, when asked for, a *note*: 32-bit words that travel with the tile.
+    Each stage is a tile, its two mbarriers (one, `full`, in a ring of warps), and, when asked for, a *note*: 32-bit words that travel with the tile.
 
     ```mlir
     !hopper.ring<2 x 128 x 128, bf16>

@@ -43,6 +43,7 @@ def Hopper_KernelOp : Hopper_Op<"kernel", [IsolatedFromAbove, FunctionOpInterfac
     * C3: the kernel has exactly one `hopper.roles`, and allocations and it stand in the kernel's own block.
     * C4: shared tiles, rings and words are used as their allocations give them, through no block argument.
     * C5: a ring of warps is used by ops that name the warp, any other ring by ops that name none.
+    * C6: a ring of warps is of at most the warps that the roles have.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);

@@ -55,7 +55,8 @@ def HopperLazyRescale : Pass<"hopper-lazy-rescale"> {
     below 2^8 kv_len, which f32 holds with room. Most tiles do not raise a maximum by that much, and a warp's vote skips half of the
     arithmetic on the accumulator.
 
-    **Does not** change results beyond rounding.
+    **Does not** change results beyond rounding, nor kernels without such a `scale_rows`: those of the streaming schedule rescale on
+    the way into a product, at no cost.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::pagefold::hopper::HopperDialect"];
 }

@@ -128,7 +128,8 @@ def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
     come by TMA into rings of shared memory, and warpgroups multiply them. `streaming`: every warp has a ring of its own, and
     the warps of all multiprocessors share out the keys of the batch; the group's heads are packed into rows (decode). `simt`: as
     `dot`, an item a thread.
-    `q_tile` rows of a query tile, `kv_tile` keys of a KV tile, `splits` parts of the KV dimension.
+    `q_tile` rows of a query tile, `kv_tile` keys of a KV tile, `splits` parts of the KV dimension (`pipelined`: at most so many;
+    `streaming`: as many as there are warps to read them, whatever it says).
 
     ```mlir
     #tile.schedule<outer, q_tile 96, kv_tile 128, splits 1>
@@ -136,7 +137,7 @@ def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
 
     Constraints:
     * C1: q_tile is a multiple of 16 from 16 to 512 (`outer`), from 1 to 16 (`dot`), a multiple of 64 from 64 to 256
-      (`pipelined`), 8 or 16 (`streaming`), or from 1 to 4 (`simt`).
+      (`pipelined`), 8 or 16 (`streaming`, which needs one tile for all packed rows), or from 1 to 4 (`simt`).
     * C2: kv_tile is a multiple of 16 from 16 to 1024 (at most 256 for `pipelined`, 64 for `simt`; 32 for `streaming`).
     * C3: 1 <= splits <= 128.
   }];

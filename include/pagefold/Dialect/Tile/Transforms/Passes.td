@@ -159,15 +159,15 @@ def TileSplitRows : Pass<"tile-split-rows"> {
 }
 
 def TileStageQueries : Pass<"tile-stage-queries"> {
-  let summary = "Gives what changes queries a kernel of its own, for the pipelined form";
+  let summary = "Gives what changes queries a kernel of its own, for the streaming and pipelined forms";
   let description = [{
     **Requires** spaces in fold form; functions with `attn.bounds`.
 
-    **Ensures** that a space which the pipelined form of target cuda would take, were it not for the region of its
+    **Ensures** that a space which the streaming or pipelined form of target cuda would take, were it not for the region of its
     `load_q`, loads its queries as they are: from a buffer of the workspace that a `tile.rows` before it fills.
 
     **Idea.** The pipeline's queries go from memory to shared memory by TMA and from there into the tensor cores: no thread
-    holds them, so there is no place for a rope or a norm. A kernel of rows costs one launch and one more pass over the
+    holds them, so there is no place for a rope or a norm; a streaming warp reads the queries of a segment whenever its share enters one. A kernel of rows costs one launch and one more pass over the
     queries, little beside attention that otherwise runs one thread a row. The changed queries are
     rounded to their element type once more, before the product, as they are where the rope is an op of its own.
 
@@ -320,7 +320,7 @@ def TileSelectSchedule : Pass<"tile-select-schedule", "::mlir::ModuleOp"> {
     Option<"kvTile", "kv-tile", "int64_t", "0", "Keys of a KV tile (default: 0, from the table)">,
     Option<"splits", "splits", "int64_t", "0", "Parts of the KV dimension (default: 0, from the table)">,
     Option<"form", "form", "std::string", "",
-           "outer or dot (host), pipelined (cuda), or simt (default: empty, from the table)">,
+           "outer or dot (host), streaming or pipelined (cuda), or simt (default: empty, from the table)">,
     Option<"batchInvariant", "batch-invariant", "bool", "false",
            "A request's bits do not depend on its neighbours: keys are split at fixed places, or not at all">,
     Option<"target", "target", "std::string", /*default=*/"\"host\"", "host or cuda (default: host)">];
@@ -401,7 +401,8 @@ def TileVisitLists : Pass<"tile-visit-lists"> {
 def TileSplitKV : Pass<"tile-split-kv", "::mlir::ModuleOp"> {
   let summary = "Splits the KV dimension over items and merges their states";
   let description = [{
-    **Requires** spaces in fold form with a schedule whose `splits` is above 1.
+    **Requires** spaces in fold form with a schedule whose `splits` is above 1. Spaces of the forms `streaming` and `pipelined` are left
+    as they are: their kernels split on the device.
 
     **Ensures** that the space stores partial states and a `tile.merge_splits` after it finishes them.
 

@@ -1,0 +1,82 @@
+// Products of a warp and pairs of global memory: one op, its instructions.
+// RUN: pagefold-opt %s --pass-pipeline='builtin.module(gpu.module(hopper-to-nvvm),canonicalize,cse)' | FileCheck %s
+
+!ring = !hopper.ring<3 x 16 x 128, bf16 warps 4>
+
+gpu.module @kernels {
+  // CHECK-LABEL: llvm.func @blocks
+  // CHECK-SAME: %[[P:[^ ]*]]: !llvm.ptr<1>, %[[OUT:[^ ]*]]: !llvm.ptr<1>, %[[T:[^ ]*]]: i32, %[[I:[^ ]*]]: i64)
+  // CHECK-NOT: llvm.cond_br
+  hopper.kernel @blocks(%p: !hopper.pointer<bf16>, %out: !hopper.pointer<f16>, %t: i32, %i: i64) {
+    // CHECK-DAG: %[[C1:.*]] = llvm.mlir.constant(1 : i32)
+    // CHECK-DAG: %[[C2:.*]] = llvm.mlir.constant(2 : i32)
+    // CHECK-DAG: %[[C3:.*]] = llvm.mlir.constant(3 : i32)
+    // CHECK-DAG: %[[C4:.*]] = llvm.mlir.constant(4 : i32)
+    // CHECK-DAG: %[[C7:.*]] = llvm.mlir.constant(7 : i32)
+    // CHECK-DAG: %[[C8:.*]] = llvm.mlir.constant(8 : i32)
+    // CHECK-DAG: %[[C16:.*]] = llvm.mlir.constant(16 : i32)
+    // CHECK-DAG: %[[C31:.*]] = llvm.mlir.constant(31 : i32)
+    // CHECK-DAG: %[[PANEL:.*]] = llvm.mlir.constant(2048 : i32)
+    // CHECK: %[[TID:.*]] = nvvm.read.ptx.sreg.tid.x
+    %k = hopper.alloc_ring readers 0 : !ring
+    hopper.roles {
+      stream warpgroups 1 registers 256 (%wg: i32, %warp: i32) {
+        // Four 8 x 8 matrices: bits 0 to 2 of the lane's number are a row of one, and bits 3 and 4 say of which: the other
+        // eight rows, and the other unit of 16 bytes, which is permuted by the row.
+        // CHECK: %[[LANE:.*]] = llvm.and %[[TID]], %[[C31]]
+        // CHECK: %[[LOW:.*]] = llvm.and %[[LANE]], %[[C7]]
+        // CHECK: %[[BIT3:.*]] = llvm.lshr %[[LANE]], %[[C3]]
+        // CHECK: %[[EIGHT:.*]] = llvm.and %[[BIT3]], %[[C1]]
+        // CHECK: %[[SIXTEEN:.*]] = llvm.lshr %[[LANE]], %[[C4]]
+        // CHECK: %[[ROWS:.*]] = llvm.shl %[[EIGHT]], %[[C3]]
+        // CHECK: llvm.add %[[LOW]], %[[ROWS]]
+        // CHECK: llvm.xor %[[SIXTEEN]], %[[LOW]]
+        // CHECK: %[[A:.*]] = llvm.inline_asm has_side_effects asm_dialect = att "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,r,~{memory}" %{{.*}} : (i32) -> !llvm.struct<(i32, i32, i32, i32)>
+        %a = hopper.load_block %k[%t] of %warp column 0 : !ring
+        // Columns 80 to 95 are units 2 and 3 of panel 1, which starts 16 rows of 128 bytes behind panel 0.
+        // CHECK: %[[ROWS_T:.*]] = llvm.shl %[[SIXTEEN]], %[[C3]]
+        // CHECK: llvm.add %[[LOW]], %[[ROWS_T]]
+        // CHECK: %[[UNIT:.*]] = llvm.xor %[[EIGHT]], %[[LOW]]
+        // CHECK: llvm.xor %[[UNIT]], %[[C2]]
+        // CHECK: %[[IN_PANEL:.*]] = llvm.add %{{.*}}, %[[PANEL]]
+        // CHECK: "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,r,~{memory}" %[[IN_PANEL]]
+        %b = hopper.load_block %k[%t] of %warp column 80 transposed : !ring
+        %yes = arith.cmpi slt, %t, %warp : i32
+        // Zeros where the condition does not hold, and then nothing is read.
+        // CHECK: %[[ADDRESS:.*]] = llvm.getelementptr %[[P]][%[[I]]] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i16
+        // CHECK: %[[C:.*]] = llvm.zext %{{.*}} : i1 to i32
+        // CHECK: "{ .reg .pred p; mov.b32 $0, 0; setp.ne.b32 p, $2, 0; @p ld.global.b32 $0, [$1]; }", "=&r,l,r,~{memory}" %[[ADDRESS]], %[[C]]
+        %q0 = hopper.load_pair %p[%i] if %yes : !hopper.pointer<bf16>, i64
+        %q = vector.from_elements %q0, %q0 : vector<2xi32>
+        %zero = arith.constant dense<0.0> : vector<4xf32>
+        // The accumulator is tied to the result.
+        // CHECK: "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$0, $1, $2, $3};", "=f,=f,=f,=f,r,r,r,r,r,r,0,1,2,3"
+        %s = hopper.contract_block %a, %q into %zero of bf16
+        // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+        %u = hopper.contract_block %b, %q into %s of f16
+        %first = vector.extract %u[0] : f32 from vector<4xf32>
+        %second = vector.extract %u[1] : f32 from vector<4xf32>
+        %x = vector.from_elements %first, %second : vector<2xf32>
+        // Over the lanes that differ in bits 2, 3 and 4.
+        // CHECK: nvvm.shfl.sync bfly %{{.*}}, %[[X:.*]], %[[C4]], %[[C31]] : f32
+        // CHECK: llvm.intr.maxnum(%[[X]],
+        // CHECK: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %[[C4]], %[[C31]] : f32
+        // CHECK-COUNT-2: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %[[C8]], %[[C31]] : f32
+        // CHECK-COUNT-2: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %[[C16]], %[[C31]] : f32
+        %max = hopper.column_reduce max %x
+        // The first value is the lower half.
+        // CHECK: %[[FIRST:.*]] = llvm.extractelement %[[MAX:.*]][%{{.*}} : i32] : vector<2xf32>
+        // CHECK: %[[SECOND:.*]] = llvm.extractelement %[[MAX]][%[[C1]] : i32]
+        // CHECK: nvvm.convert.f32x2.to.bf16x2 %[[SECOND]], %[[FIRST]]
+        %pair = hopper.round_pair %max to bf16
+        // CHECK: "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r"
+        %turned = hopper.transpose_pairs %pair
+        // CHECK: llvm.getelementptr %[[OUT]][%[[T]]] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i16
+        // CHECK: "{ .reg .pred p; setp.ne.b32 p, $2, 0; @p st.global.b32 [$0], $1; }", "l,r,r,~{memory}"
+        hopper.store_pair %turned, %out[%t] if %yes : !hopper.pointer<f16>
+      }
+    }
+    // CHECK: llvm.return
+    hopper.return
+  }
+}
