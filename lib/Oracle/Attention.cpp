@@ -230,13 +230,13 @@ Status AttentionEvaluator::buildRegions() {
 // Keys, values and what is visible of them
 //===----------------------------------------------------------------------===//
 
-/// Appends one row of pages, widened.
-static void gatherRow(const Array &pages, int64_t page, int64_t slot, int64_t head,
+/// Appends one row of pages, widened and times its scale.
+static void gatherRow(const Pages &pages, int64_t page, int64_t slot, int64_t head,
                       std::vector<double> &to) {
   const int64_t index[] = {page, slot, head, 0};
-  int64_t at = pages.offset(index), stride = pages.strides()[3];
-  for (int64_t d = 0; d < pages.dim(3); ++d)
-    to.push_back(pages.loadAt(at + d * stride));
+  int64_t at = pages.array.offset(index), stride = pages.array.strides()[3];
+  for (int64_t d = 0; d < pages.array.dim(3); ++d)
+    to.push_back(pages.array.loadAt(at + d * stride) * pages.scales[head]);
 }
 
 KeysAndValues AttentionEvaluator::gather(const Request &request, int64_t kvHead) const {
@@ -244,8 +244,8 @@ KeysAndValues AttentionEvaluator::gather(const Request &request, int64_t kvHead)
   for (int64_t k = 0; k < request.kvLen; ++k) {
     if (cache_) {
       int64_t page = request.pages[k / cache_->pageSize()], slot = k % cache_->pageSize();
-      gatherRow(cache_->kPages, page, slot, kvHead, kv.k);
-      gatherRow(cache_->vPages, page, slot, kvHead, kv.v);
+      gatherRow(cache_->k, page, slot, kvHead, kv.k);
+      gatherRow(cache_->v, page, slot, kvHead, kv.v);
     } else {
       const double *key = key_->row(request.keyBegin + k, kvHead),
                    *value = value_->row(request.keyBegin + k, kvHead);
@@ -401,6 +401,8 @@ void AttentionEvaluator::runTask(int64_t r, int64_t kvHead) {
 }
 
 static DType dtypeOf(mlir::Type type) {
+  if (llvm::isa<mlir::Float8E4M3FNType>(type))
+    return DType::F8E4M3;
   return type.isF16() ? DType::F16 : type.isBF16() ? DType::BF16 : DType::F32;
 }
 

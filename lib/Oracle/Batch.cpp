@@ -56,7 +56,7 @@ Result<std::vector<int64_t>> oracle::readPages(mlir::Operation *op, const Cache 
                       std::to_string(cache.pageSize()) + " tokens for its length " +
                       std::to_string(length) + ", got " + std::to_string(width) +
                       " entries in its row of the page table");
-  int64_t stride = cache.table.strides().back(), pages = cache.kPages.dim(0);
+  int64_t stride = cache.table.strides().back(), pages = cache.pages();
   std::vector<int64_t> ids(needed);
   for (int64_t i = 0; i < needed; ++i) {
     ids[i] = cache.table.loadIntegerAt(cache.starts ? (begin + i) * stride : begin + i * stride);

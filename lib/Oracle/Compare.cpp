@@ -25,6 +25,8 @@ struct Tolerance {
   double maxScore;
 
   double relative() const {
+    if (precision == DType::F8E4M3)
+      return 8e-3;
     if (precision == DType::BF16)
       return 4e-3;
     if (precision == DType::F16)
@@ -63,6 +65,8 @@ bool Accumulator::matches(double got, double want) const {
 
 double Accumulator::unitRoundoff() const {
   switch (stored_) {
+  case DType::F8E4M3:
+    return 0x1p-4;
   case DType::BF16:
     return 0x1p-8;
   case DType::F16:
@@ -163,7 +167,9 @@ std::string Comparison::summary() const {
 }
 
 static DType coarser(DType a, DType b) {
-  auto rank = [](DType dtype) { return dtype == DType::BF16 ? 2 : dtype == DType::F16 ? 1 : 0; };
+  auto rank = [](DType dtype) {
+    return dtype == DType::F8E4M3 ? 3 : dtype == DType::BF16 ? 2 : dtype == DType::F16 ? 1 : 0;
+  };
   return rank(a) > rank(b) ? a : b;
 }
 

@@ -181,7 +181,8 @@ static Result<Argument> ownPages(BlockArgument value, const Argument &argument) 
     Result<Array> kPages = arrays->kPages.clone(), vPages = arrays->vPages.clone();
     if (!kPages || !vPages)
       return tl::unexpected((kPages ? vPages : kPages).error());
-    return Argument(CacheArrays{*kPages, *vPages, arrays->table, arrays->lens});
+    return Argument(
+        CacheArrays{*kPages, *vPages, arrays->table, arrays->lens, arrays->kScale, arrays->vScale});
   }
   if (!isPages(value))
     return argument;
@@ -189,6 +190,23 @@ static Result<Argument> ownPages(BlockArgument value, const Argument &argument) 
   if (!pages)
     return tl::unexpected(pages.error());
   return Argument(*pages);
+}
+
+/// Pages of a cache argument with their scales.
+static Result<Pages> bindPages(func::FuncOp function, BlockArgument value, const Array &pages,
+                               const std::optional<Array> &scale) {
+  auto type = cast<attn::PagedKVType>(value.getType());
+  if (scale.has_value() != type.isScaled() || (scale && scale->size() != type.getHeads()))
+    return failAt(function, ErrorCode::InvalidArgument,
+                  "argument " + std::to_string(value.getArgNumber()) + " expects " +
+                      (type.isScaled() ? "scales of " + std::to_string(type.getHeads()) + " heads"
+                                       : "no scales"));
+  Pages bound{pages, std::vector<double>(type.getHeads(), 1.0)};
+  if (scale) {
+    bound.scales.clear();
+    scale->forEach([&](int64_t at) { bound.scales.push_back(scale->loadAt(at)); });
+  }
+  return bound;
 }
 
 static Status bindCache(func::FuncOp function, BlockArgument value, const CacheArrays &arrays,
@@ -201,8 +219,12 @@ static Status bindCache(func::FuncOp function, BlockArgument value, const CacheA
                       " expects a page table with a row for each of " +
                       std::to_string(lens.size()) + " lengths, got " +
                       shapeString(arrays.table.shape()));
-  env.set(value, CacheRef(std::make_shared<Cache>(Cache{arrays.kPages, arrays.vPages, arrays.table,
-                                                        std::nullopt, std::move(lens)})));
+  Result<Pages> k = bindPages(function, value, arrays.kPages, arrays.kScale),
+                v = bindPages(function, value, arrays.vPages, arrays.vScale);
+  if (!k || !v)
+    return tl::unexpected((k ? v : k).error());
+  env.set(value, CacheRef(std::make_shared<Cache>(
+                     Cache{*k, *v, arrays.table, std::nullopt, std::move(lens)})));
   return {};
 }
 
@@ -230,6 +252,8 @@ static Status bindArgument(func::FuncOp function, BlockArgument value, const Arg
 }
 
 static DType storageOf(Type element) {
+  if (isa<Float8E4M3FNType>(element))
+    return DType::F8E4M3;
   if (element.isF16())
     return DType::F16;
   if (element.isBF16())

@@ -12,16 +12,22 @@ using namespace pagefold;
 using namespace pagefold::oracle;
 using runtime::ErrorCode;
 
-/// Pages as [pages, page, heads, dim].
-static Result<Array> pagesOf(attn::CacheOp op, mlir::Value value, Environment &env) {
+/// Pages as [pages, page, heads, dim], with their scales, null where they have none.
+static Result<Pages> pagesOf(attn::CacheOp op, mlir::Value value, mlir::Value scale,
+                             Environment &env) {
   auto *array = std::get_if<Array>(&env.get(value));
   if (!array)
     return failAt(op, ErrorCode::Unsupported,
                   "the oracle wants pages to be arguments of the function, or reshapes of them");
-  if (op.getLayout() == attn::Layout::NHD)
-    return *array;
   const int64_t order[] = {0, 2, 1, 3};
-  return array->permuted(order);
+  Array pages = op.getLayout() == attn::Layout::NHD ? *array : array->permuted(order);
+  std::vector<double> scales =
+      scale ? env.tensor(scale)->values : std::vector<double>(pages.dim(2), 1.0);
+  if (static_cast<int64_t>(scales.size()) != pages.dim(2))
+    return failAt(op, ErrorCode::BadInput,
+                  "expects scales of " + std::to_string(pages.dim(2)) + " heads, got " +
+                      std::to_string(scales.size()));
+  return Pages{std::move(pages), std::move(scales)};
 }
 
 /// Row starts of a list of pages, within it.
@@ -36,20 +42,20 @@ static Result<std::vector<int64_t>> startsOf(attn::CacheOp op, int64_t batch, co
 }
 
 Status oracle::evaluateCache(attn::CacheOp op, Environment &env) {
-  Result<Array> kPages = pagesOf(op, op.getKPages(), env),
-                vPages = pagesOf(op, op.getVPages(), env);
+  Result<Pages> k = pagesOf(op, op.getKPages(), op.getKScale(), env),
+                v = pagesOf(op, op.getVPages(), op.getVScale(), env);
   auto *table = std::get_if<Array>(&env.get(op.getTable()));
-  if (!kPages || !vPages)
-    return tl::unexpected((kPages ? vPages : kPages).error());
+  if (!k || !v)
+    return tl::unexpected((k ? v : k).error());
   if (!table)
     return failAt(op, ErrorCode::Unsupported,
                   "the oracle wants the page table to be an argument of the function");
-  if (kPages->dim(0) != vPages->dim(0))
+  if (k->array.dim(0) != v->array.dim(0))
     return failAt(op, ErrorCode::BadInput,
-                  "expects as many V pages as K pages, got " + std::to_string(vPages->dim(0)) +
-                      " and " + std::to_string(kPages->dim(0)));
+                  "expects as many V pages as K pages, got " + std::to_string(v->array.dim(0)) +
+                      " and " + std::to_string(k->array.dim(0)));
   auto cache = std::make_shared<Cache>(
-      Cache{*kPages, *vPages, *table, std::nullopt, toIntegers(*env.tensor(op.getLens()))});
+      Cache{*k, *v, *table, std::nullopt, toIntegers(*env.tensor(op.getLens()))});
   if (op.getStarts()) {
     Result<std::vector<int64_t>> starts = startsOf(op, cache->batch(), *table, env);
     if (!starts)
@@ -64,16 +70,17 @@ Status oracle::evaluateCache(attn::CacheOp op, Environment &env) {
   return {};
 }
 
-/// Writes one token's rows of all heads to (page, slot), rounded to the pages' type.
-static void store(const Tensor &rows, int64_t token, const Array &pages, int64_t page,
+/// Writes one token's rows of all heads to (page, slot), over their scale and rounded to the pages'
+/// type.
+static void store(const Tensor &rows, int64_t token, const Pages &pages, int64_t page,
                   int64_t slot) {
   for (int64_t head = 0; head < rows.dim(1); ++head) {
     const double *row = rows.row(token, head);
     const int64_t index[] = {page, slot, head, 0};
-    Array to = pages;
+    Array to = pages.array;
     int64_t at = to.offset(index), stride = to.strides()[3];
     for (int64_t d = 0; d < rows.dim(2); ++d)
-      to.storeAt(at + d * stride, row[d]);
+      to.storeAt(at + d * stride, row[d] / pages.scales[head]);
   }
 }
 
@@ -101,8 +108,8 @@ Status oracle::evaluateAppend(attn::AppendOp op, Environment &env) {
       if (position < 0)
         continue;
       int64_t page = (*pages)[position / cache->pageSize()], slot = position % cache->pageSize();
-      store(**key, token, cache->kPages, page, slot);
-      store(**value, token, cache->vPages, page, slot);
+      store(**key, token, cache->k, page, slot);
+      store(**value, token, cache->v, page, slot);
     }
   }
   env.set(op.getResult(), cache);

@@ -44,16 +44,24 @@ struct Tensor {
 };
 using TensorRef = std::shared_ptr<const Tensor>;
 
-/// A paged cache. The pages are storage: an append writes them, at their type.
+/// Pages of keys or of values. They are storage: an append writes them, at their type. An element
+/// of a head stands for itself times the head's scale.
+struct Pages {
+  Array array;                ///< [pages, page, heads, dim], whatever the layout in memory
+  std::vector<double> scales; ///< by head
+};
+
+/// A paged cache.
 struct Cache {
-  Array kPages, vPages; ///< [pages, page, heads, dim], whatever the layout in memory
-  Array table;          ///< [batch, width], or one list with `starts`
+  Pages k, v;
+  Array table; ///< [batch, width], or one list with `starts`
   std::optional<std::vector<int64_t>> starts;
   std::vector<int64_t> lens;
 
   int64_t batch() const { return static_cast<int64_t>(lens.size()); }
-  int64_t pageSize() const { return kPages.dim(1); }
-  int64_t kvHeads() const { return kPages.dim(2); }
+  int64_t pages() const { return k.array.dim(0); }
+  int64_t pageSize() const { return k.array.dim(1); }
+  int64_t kvHeads() const { return k.array.dim(2); }
 };
 using CacheRef = std::shared_ptr<const Cache>;
 

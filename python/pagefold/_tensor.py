@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import functools
+import sys
 
 import numpy as np
 
@@ -20,12 +21,13 @@ from . import _abi
 CPU, CUDA = 1, 2  # kDLCPU, kDLCUDA
 ANY_DEVICE = -1  # the number of a device that the exporter does not tell
 
-# name: (DLPack code, bits). The names are MLIR's; u8 stands for the bytes of a bitmap.
+# name: (DLPack code, bits). The names are MLIR's; u8 stands for the bytes of a bitmap, f8e4m3 for float8_e4m3fn.
 DTYPES = {
     "f32": (2, 32),
     "f64": (2, 64),
     "f16": (2, 16),
     "bf16": (4, 16),
+    "f8e4m3": (10, 8),
     "i8": (0, 8),
     "u8": (1, 8),
     "i32": (0, 32),
@@ -38,6 +40,7 @@ _NUMPY_NAMES = {
     "float32": "f32",
     "float16": "f16",
     "bfloat16": "bf16",
+    "float8_e4m3fn": "f8e4m3",
     "int8": "i8",
     "uint8": "u8",
     "int32": "i32",
@@ -48,7 +51,7 @@ _NUMPY_NAMES = {
 
 def numpy_dtype(name: str) -> np.dtype:
     """numpy's dtype for a result. Without ml_dtypes, bf16 comes as its bits in uint16."""
-    if name != "bf16":
+    if name != "bf16":  # no result is of f8e4m3
         numpy_name = next(key for key, value in _NUMPY_NAMES.items() if value == name)
         return np.dtype(numpy_name)
     try:
@@ -99,13 +102,16 @@ class Tensor:
 def as_tensor(array, dtype: str | None = None, name: str = "array") -> Tensor:
     """Borrows `array`: a numpy array, or an object with `__dlpack__`, the CUDA array interface or the array interface.
 
-    `dtype` reads the elements as another type of the same width, such as "bf16" for uint16.
+    `dtype` reads the elements as another type of the same width, such as "bf16" for uint16, "f8e4m3" for uint8.
     Raises ValueError, naming the argument `name`, for what cannot be passed without a copy.
     """
     if isinstance(array, Tensor):
         tensor = array
     elif isinstance(array, np.ndarray):
         tensor = _from_numpy(array, name, dtype)
+    elif (stored := _torch_bytes(array)) is not None:
+        borrowed = _from_dlpack(stored, name, "f8e4m3")
+        tensor = dataclasses.replace(borrowed, dtype="f8e4m3", owner=(array, borrowed))
     elif hasattr(array, "__dlpack__"):
         tensor = _from_dlpack(array, name, dtype)
     elif hasattr(array, "__cuda_array_interface__"):
@@ -138,6 +144,15 @@ def _from_numpy(array: np.ndarray, name: str, dtype: str | None) -> Tensor:
         writable=flags.writeable,
         owner=array,
     )
+
+
+def _torch_bytes(array):
+    """The bytes of a float8_e4m3fn tensor of torch, whose older versions export no such type; None for all else."""
+    torch = sys.modules.get("torch")
+    f8 = getattr(torch, "float8_e4m3fn", None)
+    if f8 is None or not isinstance(array, torch.Tensor) or array.dtype != f8:
+        return None
+    return array.view(torch.uint8)
 
 
 def _from_dlpack(array, name: str, dtype: str | None) -> Tensor:

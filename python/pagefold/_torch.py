@@ -16,6 +16,7 @@ _DTYPES = {
     "f64": "float64",
     "f16": "float16",
     "bf16": "bfloat16",
+    "f8e4m3": "float8_e4m3fn",
     "i8": "int8",
     "u8": "uint8",
     "i32": "int32",

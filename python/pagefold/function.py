@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import itertools
 import json
 import threading
 
@@ -18,12 +19,12 @@ from ._tensor import ANY_DEVICE, CPU, CUDA, Tensor, as_tensor, numpy_dtype
 from .cache import PagedKV
 from .errors import PagefoldError
 
-_CACHE_PARTS = ("k_pages", "v_pages", "table", "lens")
+_CACHE_PARTS = ("k_pages", "v_pages", "table", "lens", "k_scale", "v_scale")
 _WORKSPACE_ALIGNMENT = 64
 
 
 class Parameter:
-    """What a call passes under one name: a tensor, a number, or the four tensors of a cache.
+    """What a call passes under one name: a tensor, a number, or the tensors of a cache.
 
     `specs` are entries of the plan: name, dtype, shape, access.
     """
@@ -40,10 +41,13 @@ class Parameter:
 
         `memory` is the DLPack device type that the function works in.
         """
-        if len(self.specs) == len(_CACHE_PARTS):
+        if len(self.specs) > 1:
             if not isinstance(value, PagedKV):
                 raise ValueError(f"{self.name}: expects a PagedKV, got {type(value).__name__}")
             tensors = value.tensors(self.name)
+            if len(tensors) != len(self.specs):
+                needed = "k_scale and v_scale" if len(tensors) < len(self.specs) else "no scales"
+                raise ValueError(f"{self.name}: expects {needed} for pages of {self.specs[0]['dtype']}")
         elif isinstance(value, (int, float)) and not self.specs[0]["shape"]:
             tensors = [_number(value, self.specs[0])]
         else:
@@ -192,14 +196,18 @@ def _specs(entries: list[dict]) -> list[dict]:
 
 
 def _parameters(specs: list[dict]) -> list[Parameter]:
-    """Groups the arguments: four in a row, named x.k_pages to x.lens, are the cache x."""
+    """Groups the arguments: those in a row from x.k_pages that are parts of x are the cache x."""
     parameters, index = [], 0
     while index < len(specs):
-        base, _, part = specs[index]["name"].rpartition(".")
-        count = len(_CACHE_PARTS) if base and part == _CACHE_PARTS[0] else 1
-        name = base if count > 1 else specs[index]["name"]
-        parameters.append(Parameter(name, specs[index : index + count]))
-        index += count
+        name, _, part = specs[index]["name"].rpartition(".")
+        group = specs[index : index + 1]
+        if name and part == _CACHE_PARTS[0]:
+            parts = {f"{name}.{part}" for part in _CACHE_PARTS}
+            group = list(itertools.takewhile(lambda spec: spec["name"] in parts, specs[index:]))
+        else:
+            name = specs[index]["name"]
+        parameters.append(Parameter(name, group))
+        index += len(group)
     return parameters
 
 

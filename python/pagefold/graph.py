@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from .values import (
     FLOATS,
+    SCALED,
     CacheType,
     ScalarType,
     TensorType,
@@ -98,14 +99,19 @@ class Graph:
     def paged_kv(
         self, name: str, *, heads: int, dim: int, v_dim: int | None = None, dtype: str = "f32", page: int = 16
     ) -> Value:
-        """A KV cache in pages of `page` tokens. A call passes a PagedKV for it."""
+        """A KV cache in pages of `page` tokens. A call passes a PagedKV for it.
+
+        dtype "f8e4m3": elements of 8 bits, with a scale for each KV head of K and of V. Rows of any dtype are appended
+        to it, rounded and saturated at 448 times the scale, and queries of any dtype attend.
+        """
         v_dim = dim if v_dim is None else v_dim
         check_heads(f"{name}.heads", heads)
         check_dim(f"{name}.dim", dim)
         check_dim(f"{name}.v_dim", v_dim)
         if not 1 <= page <= 1024:
             fail(f"{name}.page", "a page size from 1 to 1024", page)
-        return self._argument(name, CacheType(heads, dim, v_dim, self._float(name, dtype), page))
+        check_float(f"{name}.dtype", dtype, (*FLOATS, *SCALED))
+        return self._argument(name, CacheType(heads, dim, v_dim, dtype, page))
 
     def returns(self, *values: Value) -> None:
         """What the function returns, in order. A cache that was appended to is written in place either way."""

@@ -82,7 +82,8 @@ def append(key: Value, value: Value, cache: Value, *, rows: Value) -> Value:
     rows = expect_i32_vector(rows, "rows")
     kind = cache.type
     for operand, name, dim in ((key, "key", kind.dim), (value, "value", kind.v_dim)):
-        needed = TensorType((operand.type.shape[0], kind.heads, dim), kind.dtype)
+        dtype = operand.type.dtype if kind.is_scaled else kind.dtype
+        needed = TensorType((operand.type.shape[0], kind.heads, dim), dtype)
         if operand.type != needed:
             fail(name, f"{needed} for {kind}", operand.type)
     text = (
@@ -173,7 +174,8 @@ def _keys_and_values(query: Value, operands: tuple, kv_rows: Value | None) -> tu
         kind = expect_cache(operands[0], "cache").type
         if kv_rows is not None:
             raise ValueError("kv_rows: expects to be left out with a cache, whose lengths say the same")
-        heads, dim, v_dim, dtype = kind.heads, kind.dim, kind.v_dim, kind.dtype
+        heads, dim, v_dim = kind.heads, kind.dim, kind.v_dim
+        dtype = query.type.dtype if kind.is_scaled else kind.dtype
     elif len(operands) == 2:
         key, value = expect_tokens(operands[0], "key"), expect_tokens(operands[1], "value")
         if kv_rows is None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .graph import Graph
 
 FLOATS = ("f32", "f16", "bf16")
+SCALED = {"f8e4m3": "f8E4M3FN"}  # elements that a cache alone holds, with scales: MLIR's name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,10 +38,13 @@ class CacheType:
     dtype: str
     page: int
 
+    @property
+    def is_scaled(self) -> bool:
+        return self.dtype in SCALED
+
     def __str__(self):
-        return (
-            f"!attn.paged_kv<{self.heads} heads, {self.dim} x {self.v_dim}, {self.dtype}, page {self.page}>"
-        )
+        element = SCALED.get(self.dtype, self.dtype)
+        return f"!attn.paged_kv<{self.heads} heads, {self.dim} x {self.v_dim}, {element}, page {self.page}>"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,9 +96,9 @@ def check_dim(name: str, dim: int) -> None:
         fail(name, "a head dim that is a multiple of 8 from 8 to 512", dim)
 
 
-def check_float(name: str, dtype: str) -> None:
-    if dtype not in FLOATS:
-        fail(name, f"a dtype of {', '.join(FLOATS)}", repr(dtype))
+def check_float(name: str, dtype: str, known=FLOATS) -> None:
+    if dtype not in known:
+        fail(name, f"a dtype of {', '.join(known)}", repr(dtype))
 
 
 def expect(

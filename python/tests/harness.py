@@ -20,8 +20,8 @@ NAN = float("nan")
 
 def storage(dtype: str):
     """numpy's dtype of a storage type."""
-    if dtype == "bf16":
-        return pytest.importorskip("ml_dtypes", reason="bf16 needs ml_dtypes").bfloat16
+    if name := {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn"}.get(dtype):
+        return getattr(pytest.importorskip("ml_dtypes", reason=f"{dtype} needs ml_dtypes"), name)
     return {"f32": np.float32, "f16": np.float16}[dtype]
 
 
@@ -38,13 +38,15 @@ _MASKS = {
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """What is compiled. page None: dense keys and values. score: None, ("cap", c) or ("alibi",)."""
+    """What is compiled. page None: dense keys and values. score: None, ("cap", c) or ("alibi",). kv_dtype: of the
+    cache, where it is another one: f8e4m3."""
 
     heads: int = 8
     kv_heads: int = 2
     dim: int = 64
     v_dim: int | None = None
     dtype: str = "f32"
+    kv_dtype: str | None = None
     page: int | None = 16
     mask: tuple = ("causal",)
     score: tuple | None = None
@@ -63,6 +65,11 @@ class Config:
     @property
     def dim_of_values(self) -> int:
         return self.v_dim or self.dim
+
+    @property
+    def stored(self) -> str:
+        """The dtype of keys and values."""
+        return self.kv_dtype or self.dtype
 
     @property
     def scale(self) -> float:
@@ -92,7 +99,7 @@ class Config:
                         heads=self.kv_heads,
                         dim=self.dim,
                         v_dim=self.dim_of_values,
-                        dtype=self.dtype,
+                        dtype=self.stored,
                         page=self.page,
                     )
                 ]
@@ -126,12 +133,14 @@ def offsets(lens) -> np.ndarray:
 
 @dataclasses.dataclass
 class Batch:
-    """Queries of all requests one after another, and each request's keys and values."""
+    """Queries of all requests one after another, and each request's keys and values as they are stored; with scales,
+    those of keys and of values by KV head, they stand for the products."""
 
     q: np.ndarray
     keys: list
     values: list
     rows: np.ndarray
+    scales: tuple | None = None
 
     @property
     def lens(self) -> np.ndarray:
@@ -145,8 +154,7 @@ class Batch:
             score = lambda s, r, q, k, p, h: config.score[1] * np.tanh(s / config.score[1])
         return reference.attention(
             self.q,
-            self.keys,
-            self.values,
+            *(self.dequantised(which) for which in (0, 1)),
             self.rows,
             config.scale,
             score=score,
@@ -154,15 +162,28 @@ class Batch:
             sinks=sinks,
         )
 
+    def dequantised(self, which: int) -> list:
+        """What keys (0) or values (1) stand for."""
+        parts = (self.keys, self.values)[which]
+        if self.scales is None:
+            return parts
+        return [part.astype(np.float64) * self.scales[which].astype(np.float64)[:, None] for part in parts]
+
 
 def random_batch(rng, config: Config, q_lens, kv_lens, q_scale=1.0) -> Batch:
-    draw = lambda *shape: rng.standard_normal(shape, np.float32).astype(storage(config.dtype))
-    return Batch(
-        q=(q_scale * draw(sum(q_lens), config.heads, config.dim)).astype(storage(config.dtype)),
-        keys=[draw(length, config.kv_heads, config.dim) for length in kv_lens],
-        values=[draw(length, config.kv_heads, config.dim_of_values) for length in kv_lens],
+    draw = lambda *shape, dtype: rng.standard_normal(shape, np.float32).astype(storage(dtype))
+    rows = lambda length, dim: draw(length, config.kv_heads, dim, dtype=config.stored)
+    batch = Batch(
+        q=(q_scale * draw(sum(q_lens), config.heads, config.dim, dtype=config.dtype)).astype(
+            storage(config.dtype)
+        ),
+        keys=[rows(length, config.dim) for length in kv_lens],
+        values=[rows(length, config.dim_of_values) for length in kv_lens],
         rows=offsets(q_lens),
     )
+    if config.stored == "f8e4m3":  # another one for each head, so that a wrong head's shows
+        batch.scales = tuple(rng.uniform(0.25, 1, config.kv_heads).astype(np.float32) for _ in range(2))
+    return batch
 
 
 def paged(batch: Batch, config: Config, rng, layout="nhd", fill=NAN, spare=-1, extra=2) -> pf.PagedKV:
@@ -184,11 +205,20 @@ def paged(batch: Batch, config: Config, rng, layout="nhd", fill=NAN, spare=-1, e
             for k in range(len(tokens)):
                 page, slot = table[r, k // config.page], k % config.page
                 pool[(page, slice(None), slot) if layout == "hnd" else (page, slot)] = tokens[k]
-    return pf.PagedKV(k_pages, v_pages, table, batch.lens, "hnd" if layout == "hnd" else "nhd")
+    k_scale, v_scale = batch.scales or (None, None)
+    return pf.PagedKV(
+        k_pages,
+        v_pages,
+        table,
+        batch.lens,
+        "hnd" if layout == "hnd" else "nhd",
+        k_scale=k_scale,
+        v_scale=v_scale,
+    )
 
 
 def _pools(config: Config, pages: int, layout: str, fill: float):
-    dtype = storage(config.dtype)
+    dtype = storage(config.stored)
     if layout == "interleaved":
         width = max(config.dim, config.dim_of_values)
         both = np.full((pages, 2, config.page, config.kv_heads, width), fill, dtype)
@@ -221,5 +251,5 @@ def run_and_check(config: Config, batch: Batch, *, visible=None, sinks=None, slo
     tensors = {name: value for name, value in (("sinks", sinks), ("slopes", slopes)) if value is not None}
     out, lse = run(config, batch, **tensors, **arguments)
     expected = batch.expected(config, sinks=sinks, slopes=slopes, visible=visible)
-    reference.check(out, lse, expected, batch.rows, batch.lens, config.dtype)
+    reference.check(out, lse, expected, batch.rows, batch.lens, config.dtype, config.kv_dtype)
     return out, lse

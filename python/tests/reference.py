@@ -129,20 +129,21 @@ def mask(name, *sizes):
 
 def tolerance(dtype, kv_len, peak):
     """Allowed ||out - ref|| / ||ref|| of one request."""
-    return {"f32": 1e-6 * (np.sqrt(kv_len) + peak), "f16": 1e-3, "bf16": 4e-3}[dtype]
+    return {"f32": 1e-6 * (np.sqrt(kv_len) + peak), "f16": 1e-3, "bf16": 4e-3, "f8e4m3": 8e-3}[dtype]
 
 
 # Half a unit in the last place, relative: what storing the exact result costs an element.
 ROUNDING = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 
 
-def check(out, lse, expected, rows, kv_lens, dtype):
-    """Asserts that a result is within tolerance of the reference, request by request."""
+def check(out, lse, expected, rows, kv_lens, dtype, kv_dtype=None):
+    """Asserts that a result of `dtype` is within tolerance of the reference, request by request: the tolerance of keys
+    and values of `kv_dtype`, where that is another one."""
     out = np.asarray(out).astype(np.float64)
     for r, kv_len in enumerate(kv_lens):
         q = slice(int(rows[r]), int(rows[r + 1]))
         got, ref = out[q], expected.out[q]
-        bound = tolerance(dtype, max(kv_len, 1), expected.peak[r])
+        bound = tolerance(kv_dtype or dtype, max(kv_len, 1), expected.peak[r])
         assert np.isfinite(got).all(), f"request {r}: not finite"
         error, norm = np.linalg.norm(got - ref), np.linalg.norm(ref)
         assert error <= bound * norm, (
@@ -156,7 +157,9 @@ def check(out, lse, expected, rows, kv_lens, dtype):
                 f"request {r}: worst element off by {worst / max(rms, 1e-300):.3g} RMS"
             )
         if lse is not None:
-            check_lse(np.asarray(lse)[q], expected.lse[q], dtype, expected.peak[r], f"request {r}")
+            check_lse(
+                np.asarray(lse)[q], expected.lse[q], kv_dtype or dtype, expected.peak[r], f"request {r}"
+            )
 
 
 def check_lse(got, ref, dtype, peak, what=""):

@@ -291,3 +291,15 @@ def test_a_graph_that_returns_nothing_is_refused():
     with pytest.raises(ValueError, match="expects returns"):
         with pf.Graph("nothing", batch=1, q_len=1, kv_len=1) as g:
             g.rows()
+
+
+def test_a_cache_of_8_bits_takes_rows_and_queries_of_other_types():
+    with pf.Graph("layer", batch=1, q_len=1, kv_len=64) as g:
+        q, k = g.tokens("q", heads=4, dim=64, dtype="bf16"), g.tokens("k", heads=2, dim=64, dtype="f16")
+        v, rows = g.tokens("v", heads=2, dim=64), g.rows()
+        cache = pf.append(k, v, g.paged_kv("cache", heads=2, dim=64, dtype="f8e4m3"), rows=rows)
+        g.returns(pf.attention(q, cache, rows=rows, scale=0.125))
+    text = str(g)
+    assert text.startswith("!cache = !attn.paged_kv<2 heads, 64 x 64, f8E4M3FN, page 16>\n")
+    assert ": tensor<?x2x64xf16>, tensor<?x2x64xf32>, !cache, tensor<?xi32>" in text
+    assert ": tensor<?x4x64xbf16>, !cache, tensor<?xi32> -> tensor<?x4x64xbf16>" in text

@@ -41,6 +41,7 @@ def random_config(rng) -> Config:
     pick = lambda *options: options[rng.integers(len(options))]
     group = pick(1, 1, 2, 3, 4, 5, 7, 8, 71)
     kv_heads = 1 if group == 71 else pick(1, 2, 3)
+    page = pick(None, 1, 2, 3, 16, 16, 19, 64, 256)
     dim = 8 * int(pick(1, 3, 5, 8, 8, 12, 16, 16, 24, 64, rng.integers(1, 65)))
     return Config(
         heads=group * kv_heads,
@@ -48,7 +49,8 @@ def random_config(rng) -> Config:
         dim=dim,
         v_dim=pick(None, None, 8 * int(rng.integers(1, 33))),
         dtype=pick("f32", "f16", "bf16"),
-        page=pick(None, 1, 2, 3, 16, 16, 19, 64, 256),
+        kv_dtype="f8e4m3" if page and rng.random() < 0.25 else None,
+        page=page,
         mask=MASKS[rng.integers(len(MASKS))],
         score=pick(None, None, ("cap", 20.0), ("alibi",)),
         sinks=bool(rng.random() < 0.3),

@@ -4,6 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import gc
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -64,6 +65,17 @@ def test_dtypes(dtype, name):
     assert pf.as_tensor(array).dtype == pf.as_tensor(ThroughDLPack(array)).dtype == name
 
 
+def test_8_bit_floats_are_a_dtype_of_ml_dtypes_or_bytes():
+    assert pf.as_tensor(np.zeros(3, np.uint8), "f8e4m3").dtype == "f8e4m3"
+    assert pf.as_tensor(ThroughDLPack(np.zeros(3, np.uint8)), "f8e4m3").dtype == "f8e4m3"
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    tensor = pf.as_tensor(np.zeros(3, ml_dtypes.float8_e4m3fn))
+    described = tensor.dl_tensor().dtype
+    assert (tensor.dtype, described.code, described.bits) == ("f8e4m3", 10, 8)
+    with pytest.raises(ValueError, match="x: expects a dtype of .*, got float8_e5m2"):
+        pf.as_tensor(np.zeros(3, ml_dtypes.float8_e5m2), name="x")
+
+
 def test_bf16_is_a_dtype_of_ml_dtypes_or_bits():
     assert pf.as_tensor(np.zeros(3, np.uint16), "bf16").dtype == "bf16"
     assert pf.as_tensor(ThroughDLPack(np.zeros(3, np.uint16)), "bf16").dtype == "bf16"
@@ -99,3 +111,27 @@ def test_torch_tensors_are_borrowed():
     borrowed = pf.as_tensor(tensor)
     assert (borrowed.dtype, borrowed.shape, borrowed.strides) == ("bf16", (3, 3), (4, 1))
     assert borrowed.data == tensor.data_ptr()
+
+
+def test_torchs_8_bit_floats_are_borrowed_as_bytes(monkeypatch):
+    """Its older versions export no float of 8 bits."""
+
+    class Tensor(ThroughDLPack):
+        dtype = "float8_e4m3fn"
+
+        def __dlpack__(self, stream=None):
+            raise BufferError("float8 types are not supported by dlpack")
+
+        def view(self, dtype):
+            return ThroughDLPack(self.array) if dtype == "uint8" else None
+
+    stub = types.ModuleType("torch")
+    stub.Tensor, stub.float8_e4m3fn, stub.uint8 = Tensor, "float8_e4m3fn", "uint8"
+    monkeypatch.setitem(sys.modules, "torch", stub)
+    array = np.zeros((4, 6), np.uint8)
+    before = sys.getrefcount(array)
+    for dtype in (None, "f8e4m3"):
+        borrowed = pf.as_tensor(Tensor(array[:, 1:]), dtype)
+        assert (borrowed.dtype, borrowed.shape, borrowed.strides) == ("f8e4m3", (4, 5), (6, 1))
+        assert borrowed.data == array.ctypes.data + 1
+    assert sys.getrefcount(array) > before  # kept alive as long as it is in use

@@ -14,6 +14,9 @@ using namespace pagefold::run;
 
 static DLDataType dlType(DType dtype) {
   auto bits = static_cast<uint8_t>(8 * dtypeSize(dtype));
+  constexpr uint8_t kDLFloat8E4M3FNCode = 10; // in DLPack since 1.1; Debian's header is older
+  if (dtype == DType::F8E4M3)
+    return {kDLFloat8E4M3FNCode, bits, 1};
   if (dtype == DType::BF16)
     return {kDLBfloat, bits, 1};
   if (isFloat(dtype))

@@ -37,6 +37,7 @@ private:
   int64_t firstExtent(Role role) const;
   Status fill(const Parameter &parameter, Array &array);
   void fillRandom(const Parameter &parameter, Array &array);
+  void fillScales(const Parameter &parameter, Array &array);
   void fillOffsets(Array &array, const std::vector<int64_t> &lengths);
   void fillRope(const Parameter &parameter, Array &array);
   void fillPositions(Array &array);
@@ -234,6 +235,14 @@ void Generator::fillRandom(const Parameter &parameter, Array &array) {
       array.storeIntegerAt(at, static_cast<int8_t>(generator()));
 }
 
+/// Of every head another one, so that a wrong head's shows.
+void Generator::fillScales(const Parameter &parameter, Array &array) {
+  std::mt19937_64 generator = random(parameter.name);
+  std::uniform_real_distribution<float> uniform(0.25F, 1.0F);
+  for (int64_t at = 0; at < array.size(); ++at)
+    array.storeAt(at, uniform(generator));
+}
+
 void Generator::fillOffsets(Array &array, const std::vector<int64_t> &lengths) {
   int64_t sum = 0;
   for (int64_t r = 0; r < array.size(); ++r) {
@@ -277,6 +286,9 @@ Status Generator::fill(const Parameter &parameter, Array &array) {
   case Role::Lens:
     for (int64_t r = 0; r < array.size(); ++r)
       array.storeIntegerAt(r, r < batch_.size() ? batch_.lens[r] : 0);
+    break;
+  case Role::Scales:
+    fillScales(parameter, array);
     break;
   case Role::Rows:
     fillOffsets(array, batch_.qLens);

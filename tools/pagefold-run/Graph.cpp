@@ -129,6 +129,8 @@ static std::optional<DType> dtypeOf(Type type) {
     return DType::F16;
   if (type.isBF16())
     return DType::BF16;
+  if (isa<Float8E4M3FNType>(type))
+    return DType::F8E4M3;
   if (type.isF64())
     return DType::F64;
   if (type.isInteger(8))
@@ -203,6 +205,9 @@ void Graph::addCacheArgument(BlockArgument argument, attn::PagedKVType type,
       Role::VPages);
   add(".table", DType::I32, {kAny, kAny}, Role::Table);
   add(".lens", DType::I32, {kAny}, Role::Lens);
+  for (const char *scales : {".k_scale", ".v_scale"})
+    if (type.isScaled())
+      add(scales, DType::F32, {type.getHeads()}, Role::Scales);
   caches_.push_back({type, index, index + 1, index + 2, -1, index + 3});
 }
 

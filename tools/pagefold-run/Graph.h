@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A parameter is one array that a launch takes: a tensor or scalar argument of the function, or one
-// of the four of a cache argument. Parameters stand in the order of the C ABI.
+// of the four of a cache argument, six where it has scales. Parameters stand in the order of the C
+// ABI.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +38,7 @@ enum class Role {
   PageList, ///< the table as one list, with ListStarts
   ListStarts,
   Lens,
+  Scales, ///< [heads], above 0
   Rows,
   KvRows,
   Cos,
@@ -54,7 +56,7 @@ struct Parameter {
   DType dtype;
   std::vector<int64_t> shape; ///< kDynamic where not static
   Role role = Role::Data;
-  int64_t cache = -1;    ///< of pages, table and lens: which cache (index into Graph::caches)
+  int64_t cache = -1;    ///< of a cache's parts but the scales: which (index into Graph::caches)
   unsigned argument = 0; ///< of the function
   std::string place;     ///< "file:line:column" of the argument
 

@@ -12,21 +12,28 @@
 using namespace pagefold;
 using namespace pagefold::run;
 
-/// Whether the parameter is one of the four of a cache argument, and not an argument of its own.
-static bool isPartOfCache(Graph &graph, const Parameter &parameter) {
-  return llvm::isa<attn::PagedKVType>(graph.function().getArgument(parameter.argument).getType());
+/// The type of the cache argument that the parameter is a part of; null where it is an argument of
+/// its own.
+static attn::PagedKVType cacheTypeOf(Graph &graph, const Parameter &parameter) {
+  return llvm::dyn_cast<attn::PagedKVType>(
+      graph.function().getArgument(parameter.argument).getType());
 }
 
 Result<Reference> run::evaluateReference(Graph &graph, const std::vector<Array> &arguments) {
   std::vector<oracle::Argument> bundled;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (!isPartOfCache(graph, graph.parameters()[i])) {
-      bundled.push_back(arguments[i]);
+  for (size_t i = 0; i < arguments.size();) {
+    auto take = [&] { return arguments[i++]; };
+    attn::PagedKVType type = cacheTypeOf(graph, graph.parameters()[i]);
+    if (!type) {
+      bundled.emplace_back(take());
       continue;
     }
-    bundled.push_back(
-        oracle::CacheArrays{arguments[i], arguments[i + 1], arguments[i + 2], arguments[i + 3]});
-    i += 3;
+    oracle::CacheArrays cache{take(), take(), take(), take()}; // braces evaluate in order
+    if (type.isScaled()) {
+      cache.kScale = take();
+      cache.vScale = take();
+    }
+    bundled.emplace_back(std::move(cache));
   }
   unsigned threads = std::max(std::thread::hardware_concurrency(), 1u);
   Result<oracle::Evaluation> evaluation = oracle::evaluate(graph.function(), bundled, threads);
@@ -41,6 +48,9 @@ Result<Reference> run::evaluateReference(Graph &graph, const std::vector<Array> 
     const auto &cache = std::get<oracle::CacheArrays>(argument);
     for (const Array *part : {&cache.kPages, &cache.vPages, &cache.table, &cache.lens})
       reference.arguments.push_back(*part);
+    for (const std::optional<Array> *scale : {&cache.kScale, &cache.vScale})
+      if (*scale)
+        reference.arguments.push_back(**scale);
   }
   return reference;
 }

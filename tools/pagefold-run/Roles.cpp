@@ -21,6 +21,8 @@ static Role roleInCache(attn::CacheOp op, Value value) {
     return Role::VPages;
   if (value == op.getTable())
     return op.getStarts() ? Role::PageList : Role::Table;
+  if (value == op.getKScale() || value == op.getVScale())
+    return Role::Scales;
   return value == op.getStarts() ? Role::ListStarts : Role::Lens;
 }
 

@@ -10,8 +10,8 @@
 using namespace pagefold;
 using runtime::Result;
 
-static const DType kAll[] = {DType::F32, DType::F16, DType::BF16, DType::F64, DType::I8,
-                             DType::I32, DType::I64, DType::U8,   DType::Bool};
+static const DType kAll[] = {DType::F32, DType::F16, DType::BF16, DType::F8E4M3, DType::F64,
+                             DType::I8,  DType::I32, DType::I64,  DType::U8,     DType::Bool};
 
 //===----------------------------------------------------------------------===//
 // Round trips
@@ -82,6 +82,7 @@ TEST(Npy, ReadsFortranOrderAsStrides) {
 TEST(Npy, WritesTheBytesOfNumpy) {
   EXPECT_EQ(*npyBytes(counting(DType::F32, {2, 3})), *readFile(input("f32.npy")));
   EXPECT_EQ(*npyBytes(counting(DType::BF16, {2, 3})), *readFile(input("bf16.npy")));
+  EXPECT_EQ(*npyBytes(counting(DType::F8E4M3, {2, 3})), *readFile(input("f8e4m3.npy")));
 }
 
 //===----------------------------------------------------------------------===//

@@ -39,15 +39,44 @@ TEST(Array, BrainFloatRoundsToNearestEvenOnce) {
   EXPECT_EQ(roundTo(DType::BF16, 0x1p-134), 0);
 }
 
-/// Every pattern of 16 bits is the number it was read as.
+TEST(Array, FloatOf8BitsRoundsToNearestEvenAndSaturates) {
+  EXPECT_EQ(roundTo(DType::F8E4M3, 17), 16);
+  EXPECT_EQ(roundTo(DType::F8E4M3, 19), 20);
+  EXPECT_EQ(roundTo(DType::F8E4M3, 1 + 0x1p-4 + 0x1p-40), 1.125);
+  EXPECT_EQ(roundTo(DType::F8E4M3, 0x1p-9), 0x1p-9);
+  EXPECT_EQ(roundTo(DType::F8E4M3, 0x1p-10), 0);
+  EXPECT_EQ(roundTo(DType::F8E4M3, 0x1.8p-9), 0x1p-8);
+  for (double beyond : {448.0, 464.0, 465.0, 1000.0, 1e300, kInfinity}) {
+    EXPECT_EQ(roundTo(DType::F8E4M3, beyond), 448);
+    EXPECT_EQ(roundTo(DType::F8E4M3, -beyond), -448);
+  }
+}
+
+TEST(Array, FloatOf8BitsHasTheseNumbers) {
+  Array array = *Array::make(DType::F8E4M3, {1});
+  auto at = [&](uint8_t byte) {
+    std::memcpy(array.data(), &byte, 1);
+    return array.loadAt(0);
+  };
+  EXPECT_EQ(at(0x01), 0x1p-9);
+  EXPECT_EQ(at(0x08), 0x1p-6);
+  EXPECT_EQ(at(0x38), 1);
+  EXPECT_EQ(at(0x7E), 448);
+  EXPECT_EQ(at(0xFE), -448);
+  EXPECT_TRUE(std::isnan(at(0x7F)) && std::isnan(at(0xFF)));
+  EXPECT_TRUE(at(0x80) == 0 && std::signbit(at(0x80)));
+}
+
+/// Every pattern of bits is the number it was read as.
 static void expectAllPatternsSurvive(DType dtype) {
-  Array bits = *Array::make(DType::I32, {1}), array = *Array::make(dtype, {1});
-  for (unsigned pattern = 0; pattern < 0x10000; ++pattern) {
-    uint16_t stored = static_cast<uint16_t>(pattern), back;
-    std::memcpy(array.data(), &stored, 2);
+  Array array = *Array::make(dtype, {1});
+  size_t bytes = dtypeSize(dtype);
+  for (unsigned pattern = 0; pattern < 1u << (8 * bytes); ++pattern) {
+    uint16_t stored = static_cast<uint16_t>(pattern), back = 0;
+    std::memcpy(array.data(), &stored, bytes);
     double value = array.loadAt(0);
     array.storeAt(0, value);
-    std::memcpy(&back, array.data(), 2);
+    std::memcpy(&back, array.data(), bytes);
     if (std::isnan(value))
       EXPECT_TRUE(std::isnan(array.loadAt(0)));
     else
@@ -57,6 +86,7 @@ static void expectAllPatternsSurvive(DType dtype) {
 
 TEST(Array, AllHalvesSurviveLoadAndStore) { expectAllPatternsSurvive(DType::F16); }
 TEST(Array, AllBrainFloatsSurviveLoadAndStore) { expectAllPatternsSurvive(DType::BF16); }
+TEST(Array, AllFloatsOf8BitsSurviveLoadAndStore) { expectAllPatternsSurvive(DType::F8E4M3); }
 
 TEST(Array, IntegersSaturate) {
   Array bytes = *Array::make(DType::I8, {3});

@@ -223,6 +223,71 @@ TEST_F(Paging, A39_AppendWritesItsSlotsAndNoOthers) {
   EXPECT_EQ(elements(after.kPages), wantKey);
 }
 
+static const char kScaled[] = R"(
+!cache = !attn.paged_kv<2 heads, 8 x 8, f8E4M3FN, page 4>
+func.func @layer(%q: tensor<?x2x8xf32>, %cache: !cache, %rows: tensor<?xi32>) -> tensor<?x2x8xf32> {
+  %c = attn.append %q, %q to %cache rows(%rows) : tensor<?x2x8xf32>, tensor<?x2x8xf32>, !cache, tensor<?xi32>
+  %o = attn.attention %q, %c rows(%rows) scale 1.0 : tensor<?x2x8xf32>, !cache, tensor<?xi32> -> tensor<?x2x8xf32>
+  return %o : tensor<?x2x8xf32>
+})";
+
+TEST_F(Paging, A32_ScalesDivideWhatIsAppendedAndMultiplyWhatIsRead) {
+  CacheArrays cache{*Array::make(DType::F8E4M3, {1, 4, 2, 8}),
+                    *Array::make(DType::F8E4M3, {1, 4, 2, 8}), *Array::make(DType::I32, {1, 1}),
+                    list(DType::I32, {1})};
+  cache.kScale = list(DType::F32, {1, 2});
+  cache.vScale = list(DType::F32, {0.5, 4});
+  // One key, whose value is the result.
+  Array row = filled(DType::F32, {1, 2, 8}, [](int64_t i) {
+    return std::vector<double>{1000, -1000, 448, 464, NAN, -0.0, 17, INFINITY}[i % 8];
+  });
+  std::vector<Argument> arguments{row, cache, list(DType::I32, {0, 1})};
+  Evaluation got = run(kScaled, arguments);
+  CacheArrays after = std::get<CacheArrays>(got.arguments[1]);
+  auto expect = [](const Array &pages, std::vector<double> want) {
+    for (size_t i = 0; i < want.size(); ++i)
+      if (double stored = pages.loadAt(static_cast<int64_t>(i)); std::isnan(want[i]))
+        EXPECT_TRUE(std::isnan(stored));
+      else
+        EXPECT_EQ(stored, want[i]) << i;
+  };
+  expect(after.kPages, {448, -448, 448, 448, NAN, 0, 16, 448, //
+                        448, -448, 224, 224, NAN, 0, 8, 448});
+  expect(after.vPages, {448, -448, 448, 448, NAN, 0, 32, 448, //
+                        256, -256, 112, 112, NAN, 0, 4, 448});
+  cache.kScale.reset();
+  arguments[1] = cache;
+  EXPECT_NE(error(kScaled, arguments).find("argument 1 expects scales of 2 heads"),
+            std::string::npos);
+}
+
+TEST_F(Paging, A32_ScalesOfEachHeadAndOfKeysAndValues) {
+  const std::string text = R"(
+!cache = !attn.paged_kv<2 heads, 8 x 8, f8E4M3FN, page 4>
+func.func @f(%q: tensor<?x2x8xf32>, %cache: !cache, %rows: tensor<?xi32>) -> tensor<?x2x8xf32> {
+  %o = attn.attention %q, %cache rows(%rows) scale 1.0 : tensor<?x2x8xf32>, !cache, tensor<?xi32> -> tensor<?x2x8xf32>
+  return %o : tensor<?x2x8xf32>
+})";
+  CacheArrays cache{noise(DType::F8E4M3, {2, 4, 2, 8}, 1), noise(DType::F8E4M3, {2, 4, 2, 8}, 2),
+                    filled(DType::I32, {1, 2}, [](int64_t i) { return i; }), list(DType::I32, {7})};
+  cache.kScale = list(DType::F32, {0.25, 2});
+  cache.vScale = list(DType::F32, {8, 0.5});
+  Array query = noise(DType::F32, {1, 2, 8}, 3), rows = list(DType::I32, {0, 1});
+  std::vector<Argument> arguments{query, cache, rows};
+  std::vector<double> got = elements(run(text, arguments).outputs[0].values);
+
+  // The same numbers in pages of f32, which need no scales.
+  auto dequantised = [](const Array &pages, const Array &scale) {
+    return filled(DType::F32, pages.shape(),
+                  [&](int64_t i) { return pages.loadAt(i) * scale.loadAt(i / 8 % 2); });
+  };
+  std::string wide = text;
+  wide.replace(wide.find("f8E4M3FN"), 8, "f32");
+  arguments[1] = CacheArrays{dequantised(cache.kPages, *cache.kScale),
+                             dequantised(cache.vPages, *cache.vScale), cache.table, cache.lens};
+  EXPECT_EQ(got, elements(run(wide, arguments).outputs[0].values));
+}
+
 //===----------------------------------------------------------------------===//
 // Rope
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,7 @@
 //   f32   1e-6 (sqrt(kv_len) + max |score|)        lse: 1e-5 + 1e-6 max |score|, absolute
 //   f16   1e-3                                     lse: 1e-3
 //   bf16  4e-3                                     lse: 1e-3
+//   fp8   8e-3                                     lse: 1e-3
 //
 // The coarser of the result's type and that of keys and values decides. No element may be off by
 // more than 8 x the bound x the root mean square of the request's reference. Non-finite elements

@@ -23,6 +23,7 @@
 
 #include "pagefold/Support/Arrays.h"
 
+#include <optional>
 #include <variant>
 
 namespace mlir::func {
@@ -37,6 +38,8 @@ struct CacheArrays {
   Array vPages; ///< [pages, page, heads, v_dim]
   Array table;  ///< i32 [batch, width]
   Array lens;   ///< i32 [batch]
+  std::optional<Array> kScale = std::nullopt,
+                       vScale = std::nullopt; ///< f32 [heads], where the elements have scales
 };
 
 /// A function's argument: a tensor, a scalar as an array of rank 0, or a cache.

@@ -8,10 +8,11 @@
 // .npy, .npz and .safetensors, read and written exactly. Malformed files give an error that names
 // the file, never a crash and never an allocation larger than the file justifies.
 //
-// bf16: numpy has no such type. With the ml_dtypes package it saves one as `<V2`, a void of two
-// bytes that does not say what it holds. Two-byte voids (`<V2`, `|V2`) and the name `bfloat16` are
-// read as bf16, and bf16 is written as `<V2`: `np.load(f).view(ml_dtypes.bfloat16)` gives it back.
-// safetensors has BF16.
+// bf16 and f8e4m3: numpy has no such types. With the ml_dtypes package it saves them as `<V2` and
+// `<V1`, voids that do not say what they hold. Voids of two bytes (`<V2`, `|V2`) and the name
+// `bfloat16` are read as bf16, those of one byte and `float8_e4m3fn` as f8e4m3, and so they are
+// written: `np.load(f).view(ml_dtypes.bfloat16)` gives an array back. safetensors has BF16 and
+// F8_E4M3.
 //
 // .npz: under 4 GiB in all, and fewer than 65535 arrays. More is refused by name, in reading and in
 // writing; the other two have no limit.

@@ -34,7 +34,8 @@ using runtime::dtypeSize;
 bool isFloat(DType dtype);
 
 /// `x` rounded to nearest even as `dtype` stores it, once (not by way of another format). Floats
-/// only; what lies past the largest finite value becomes infinite.
+/// only; what lies past the largest finite value becomes infinite, or that value in a type without
+/// infinities.
 double roundTo(DType dtype, double x);
 
 /// "[2, 16, 128]".

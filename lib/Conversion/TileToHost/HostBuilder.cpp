@@ -145,10 +145,21 @@ static Value widen(HostBuilder &b, Value value) {
   return arith::ExtFOp::create(b, wide, value);
 }
 
-/// f32 as what a buffer holds.
+/// `x` within +-limit; NaN stays.
+static Value saturate(HostBuilder &b, Value x, double limit) {
+  auto clamp = [&](arith::CmpFPredicate beyond, double bound) {
+    return b.select(b.fcompare(beyond, x, b.like(bound, x)), b.like(bound, x), x);
+  };
+  x = clamp(arith::CmpFPredicate::OGT, limit);
+  return clamp(arith::CmpFPredicate::OLT, -limit);
+}
+
+/// f32 as what a buffer holds. f8E4M3FN, which has no infinities, saturates.
 static Value narrow(HostBuilder &b, Value value, Type element) {
   if (getElementTypeOrSelf(value.getType()) == element)
     return value;
+  if (auto f8 = dyn_cast<Float8E4M3FNType>(element))
+    value = saturate(b, value, APFloat::getLargest(f8.getFloatSemantics()).convertToDouble());
   Type type = element;
   if (auto vector = dyn_cast<VectorType>(value.getType()))
     type = vector.clone(element);

@@ -17,7 +17,10 @@ KVRows::KVRows(Kernel &kernel, Value kv)
     keyBuffer = kernel.find(paged.getKPages());
     valueBuffer = kernel.find(paged.getVPages());
     table = kernel.find(paged.getTable());
-    starts = paged.getStarts() ? kernel.find(paged.getStarts()) : Value();
+    auto optional = [&](Value buffer) { return buffer ? kernel.find(buffer) : Value(); };
+    starts = optional(paged.getStarts());
+    keyScales = optional(paged.getKScale());
+    valueScales = optional(paged.getVScale());
     return;
   }
   auto dense = kv.getDefiningOp<tile::DenseOp>();
@@ -40,6 +43,9 @@ HostBuilder::Values KVRows::locate(Value request, Value key, Value head) {
   Value page = pageOf(request, b.divide(key, type.getPageSize()));
   return {page, b.remainder(key, type.getPageSize()), head};
 }
+
+Value KVRows::keyScale(Value head) { return keyScales ? b.load(keyScales, {head}) : Value(); }
+Value KVRows::valueScale(Value head) { return valueScales ? b.load(valueScales, {head}) : Value(); }
 
 Value host::kvLength(Kernel &kernel, Value kv, Value request) {
   HostBuilder &b = kernel.builder();

@@ -22,6 +22,10 @@ public:
   mlir::Value keys() const { return keyBuffer; }
   mlir::Value values() const { return valueBuffer; }
 
+  /// By what the stored elements of a head are multiplied, f32; null where the cache has no scales.
+  mlir::Value keyScale(mlir::Value head);
+  mlir::Value valueScale(mlir::Value head);
+
   /// The page in a column of the request's part of the table, and how many pages there are.
   mlir::Value pageOf(mlir::Value request, mlir::Value column);
   mlir::Value poolSize();
@@ -31,8 +35,9 @@ public:
 private:
   HostBuilder &b;
   mlir::Value keyBuffer, valueBuffer;
-  mlir::Value table, starts; ///< paged
-  mlir::Value rows;          ///< dense
+  mlir::Value keyScales, valueScales; ///< null without scales
+  mlir::Value table, starts;          ///< paged
+  mlir::Value rows;                   ///< dense
 };
 
 /// The lengths of a KV: of the cache, or from its row offsets.

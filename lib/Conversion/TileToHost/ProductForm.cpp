@@ -52,11 +52,25 @@ void ProductForm::loadQuery(tile::LoadQOp op) {
   RowEmitter row(kernel, kDim);
   Value source = kernel.find(op.getQuery());
   Value scale = b.f32(op.getScale().convertToDouble());
+  if (Value keyScale = kv.keyScale(current.head)) // a factor of every score
+    scale = b.fmul(scale, keyScale);
   clearQuery();
   b.loop(b.index(0), current.rows, 1, [&](Value m) {
     auto fact = [&](Value buffer) { return b.toIndex(b.load(buffer, {m})); };
     row.load(source, {fact(token), fact(queryHead), fact(position)}, op.getBody());
     storeQueryRow(m, row.row(), scale);
+  });
+}
+
+void ProductForm::scaleValues() {
+  Value scale = kv.valueScale(current.head);
+  if (!scale)
+    return;
+  b.loop(b.index(0), current.rows, 1, [&](Value m) {
+    b.forVectors(vDim, [&](Value offset, int64_t lanes) {
+      Value sum = b.loadVector(acc, {m, offset}, lanes);
+      b.storeVector(b.fmul(sum, b.splat(scale, lanes)), acc, {m, offset});
+    });
   });
 }
 

@@ -57,6 +57,9 @@ public:
   void setRows(const Item &item);
   void loadQuery(tile::LoadQOp op);
   void initState();
+  /// Once all values are in the accumulator, which holds them as they are stored: times their
+  /// scale.
+  void scaleValues();
 
   /// A score buffer for `keys` keys (scratch for one tile, the workspace for all).
   virtual mlir::MemRefType scoreType(int64_t keys) = 0;

@@ -86,13 +86,14 @@ void host::emitAppend(Kernel &kernel, tile::AppendOp op) {
   KVRows pages(kernel, op.getKv());
   Value key = kernel.find(op.getKey()), value = kernel.find(op.getValue());
   RowEmitter keyRow(kernel, width(key)), valueRow(kernel, width(value));
-  auto write = [&](RowEmitter &row, Value source, Region &region, Value target,
+  auto write = [&](RowEmitter &row, Value source, Region &region, Value target, Value scale,
                    const RowPlace &place, ValueRange where) {
     row.load(source, place, region);
     b.forVectors(width(source), [&](Value offset, int64_t lanes) {
       HostBuilder::Values indices(where);
       indices.push_back(offset);
-      b.storeVector(b.loadVector(row.row(), {offset}, lanes), target, indices);
+      Value x = b.loadVector(row.row(), {offset}, lanes);
+      b.storeVector(scale ? b.fdiv(x, b.splat(scale, lanes)) : x, target, indices);
     });
   };
   Value pool = pages.poolSize();
@@ -102,8 +103,9 @@ void host::emitAppend(Kernel &kernel, tile::AppendOp op) {
         RowPlace place{item.token, head, item.position};
         HostBuilder::Values where = pages.locate(item.request.number, item.position, head);
         kernel.ifPageExists(item.request, where.front(), pool, [&] {
-          write(keyRow, key, op.getKeyBody(), pages.keys(), place, where);
-          write(valueRow, value, op.getValueBody(), pages.values(), place, where);
+          write(keyRow, key, op.getKeyBody(), pages.keys(), pages.keyScale(head), place, where);
+          write(valueRow, value, op.getValueBody(), pages.values(), pages.valueScale(head), place,
+                where);
         });
       });
     });

@@ -316,6 +316,7 @@ void SpaceEmitter::emitAccumulateAll() {
 //===----------------------------------------------------------------------===//
 
 void SpaceEmitter::emitFinish(tile::FinishOp op) {
+  form->scaleValues();
   Finish finish(kernel, op.getOutput(), op.getLse(), op.getSinks(), op.getBody());
   b.loop(b.index(0), item.rows, 1, [&](Value m) {
     auto fact = [&](Value facts) { return b.toIndex(b.load(facts, {m})); };
@@ -328,6 +329,7 @@ void SpaceEmitter::emitFinish(tile::FinishOp op) {
 void SpaceEmitter::emitStorePartial(tile::StorePartialOp op) {
   Value partials = kernel.find(op.getPartials());
   int64_t vDim = space.getKv().getType().getVDim();
+  form->scaleValues();
   b.loop(b.index(0), item.rows, 1, [&](Value m) {
     Value token = b.toIndex(b.load(form->token, {m})),
           head = b.toIndex(b.load(form->queryHead, {m}));

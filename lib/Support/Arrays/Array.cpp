@@ -32,7 +32,8 @@ struct Array::Buffer {
 //===----------------------------------------------------------------------===//
 
 bool pagefold::isFloat(DType dtype) {
-  return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F64;
+  return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16 ||
+         dtype == DType::F8E4M3 || dtype == DType::F64;
 }
 
 namespace {
@@ -41,13 +42,17 @@ struct Format {
   int precision;     ///< bits of the significand, the hidden one included
   int leastExponent; ///< the least subnormal is 2^leastExponent
   double largest;    ///< finite
+  bool hasInfinity = true;
 };
 constexpr Format kF16{11, -24, 65504.0};
 constexpr Format kBF16{8, -133, 0x1.FEp127};
+constexpr Format kF8E4M3{4, -9, 448.0, /*hasInfinity=*/false};
 } // namespace
 
 /// To nearest even in one step: x is scaled so that the last place of the format is 1.
 static double roundToFormat(const Format &format, double x) {
+  if (std::isinf(x) && !format.hasInfinity)
+    return std::copysign(format.largest, x);
   if (x == 0 || !std::isfinite(x))
     return x;
   int exponent;
@@ -55,7 +60,8 @@ static double roundToFormat(const Format &format, double x) {
   int lastPlace = std::max(exponent - format.precision, format.leastExponent);
   double rounded = std::ldexp(std::nearbyint(std::ldexp(x, -lastPlace)), lastPlace);
   if (std::fabs(rounded) > format.largest)
-    return std::copysign(std::numeric_limits<double>::infinity(), x);
+    return std::copysign(
+        format.hasInfinity ? std::numeric_limits<double>::infinity() : format.largest, x);
   return rounded;
 }
 
@@ -67,6 +73,8 @@ double pagefold::roundTo(DType dtype, double x) {
     return roundToFormat(kF16, x);
   case DType::BF16:
     return roundToFormat(kBF16, x);
+  case DType::F8E4M3:
+    return roundToFormat(kF8E4M3, x);
   default:
     return x;
   }
@@ -106,6 +114,27 @@ static uint16_t f16FromDouble(double x) {
   double fraction = std::frexp(magnitude, &exponent); // 0.5 <= fraction < 1
   return sign | static_cast<uint16_t>(((exponent + 14) << 10) +
                                       static_cast<int>(std::ldexp(fraction, 11)) - 1024);
+}
+
+static double f8ToDouble(uint8_t bits) {
+  int exponent = (bits >> 3) & 15, fraction = bits & 7;
+  double magnitude = (bits & 0x7F) == 0x7F ? std::numeric_limits<double>::quiet_NaN()
+                     : exponent == 0       ? std::ldexp(fraction, -9)
+                                           : std::ldexp(8 + fraction, exponent - 10);
+  return bits & 0x80 ? -magnitude : magnitude;
+}
+
+static uint8_t f8FromDouble(double x) {
+  uint8_t sign = std::signbit(x) ? 0x80 : 0;
+  if (std::isnan(x))
+    return 0x7F;
+  double magnitude = std::fabs(roundTo(DType::F8E4M3, x));
+  if (magnitude < 0x1p-6) // subnormal: the bits count units of 2^-9
+    return sign | static_cast<uint8_t>(std::ldexp(magnitude, 9));
+  int exponent;
+  double fraction = std::frexp(magnitude, &exponent); // 0.5 <= fraction < 1
+  return sign | static_cast<uint8_t>(((exponent + 6) << 3) +
+                                     static_cast<int>(std::ldexp(fraction, 4)) - 8);
 }
 
 //===----------------------------------------------------------------------===//
@@ -267,6 +296,8 @@ double Array::loadAt(int64_t at) const {
     return f16ToDouble(get<uint16_t>(data, at));
   case DType::BF16:
     return bf16ToFloat(get<uint16_t>(data, at));
+  case DType::F8E4M3:
+    return f8ToDouble(get<uint8_t>(data, at));
   case DType::F64:
     return get<double>(data, at);
   default:
@@ -311,6 +342,8 @@ void Array::storeAt(int64_t at, double x) {
     return put(data, at, f16FromDouble(x));
   case DType::BF16:
     return put(data, at, bf16FromDouble(x));
+  case DType::F8E4M3:
+    return put(data, at, f8FromDouble(x));
   case DType::F64:
     return put(data, at, x);
   default:

@@ -28,10 +28,13 @@ struct DescrRow {
   DType dtype;
 };
 /// The first row of a type is the one written.
-constexpr DescrRow kDescrs[] = {
-    {"<f4", DType::F32},       {"<f2", DType::F16}, {"<V2", DType::BF16}, {"|V2", DType::BF16},
-    {"bfloat16", DType::BF16}, {"<f8", DType::F64}, {"|i1", DType::I8},   {"<i4", DType::I32},
-    {"<i8", DType::I64},       {"|u1", DType::U8},  {"|b1", DType::Bool}};
+constexpr DescrRow kDescrs[] = {{"<f4", DType::F32},       {"<f2", DType::F16},
+                                {"<V2", DType::BF16},      {"|V2", DType::BF16},
+                                {"bfloat16", DType::BF16}, {"<V1", DType::F8E4M3},
+                                {"|V1", DType::F8E4M3},    {"float8_e4m3fn", DType::F8E4M3},
+                                {"<f8", DType::F64},       {"|i1", DType::I8},
+                                {"<i4", DType::I32},       {"<i8", DType::I64},
+                                {"|u1", DType::U8},        {"|b1", DType::Bool}};
 
 struct Header {
   std::string descr;
@@ -164,8 +167,8 @@ static Result<DType> dtypeOf(const std::string &descr, const std::string &path) 
   for (const DescrRow &row : kDescrs)
     if (row.descr == descr)
       return row.dtype;
-  return bad(path, "expects elements of f32, f16, bf16, f64, i8, i32, i64, u8 or bool in "
-                   "little-endian order, got '" +
+  return bad(path, "expects elements of f32, f16, bf16, f8e4m3, f64, i8, i32, i64, u8 or bool "
+                   "in little-endian order, got '" +
                        descr + "'");
 }
 

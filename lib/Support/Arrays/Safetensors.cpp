@@ -27,9 +27,10 @@ struct DTypeRow {
   std::string_view name;
   DType dtype;
 };
-constexpr DTypeRow kDTypes[] = {{"F32", DType::F32}, {"F16", DType::F16}, {"BF16", DType::BF16},
-                                {"F64", DType::F64}, {"I8", DType::I8},   {"I32", DType::I32},
-                                {"I64", DType::I64}, {"U8", DType::U8},   {"BOOL", DType::Bool}};
+constexpr DTypeRow kDTypes[] = {
+    {"F32", DType::F32}, {"F16", DType::F16},  {"BF16", DType::BF16}, {"F8_E4M3", DType::F8E4M3},
+    {"F64", DType::F64}, {"I8", DType::I8},    {"I32", DType::I32},   {"I64", DType::I64},
+    {"U8", DType::U8},   {"BOOL", DType::Bool}};
 
 struct Entry {
   std::string name;
@@ -72,7 +73,7 @@ static Result<Entry> parseEntry(const std::string &name, const json &object,
   const DTypeRow *row = std::find_if(std::begin(kDTypes), std::end(kDTypes),
                                      [&](const DTypeRow &row) { return row.name == dtypeText; });
   if (row == std::end(kDTypes))
-    return badEntry("expects dtype F32, F16, BF16, F64, I8, I32, I64, U8 or BOOL, got '" +
+    return badEntry("expects dtype F32, F16, BF16, F8_E4M3, F64, I8, I32, I64, U8 or BOOL, got '" +
                     dtypeText + "'");
   std::optional<std::vector<uint64_t>> dims = integers(object, "shape"),
                                        offsets = integers(object, "data_offsets");

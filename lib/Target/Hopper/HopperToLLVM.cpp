@@ -24,6 +24,7 @@ static void addSimtToLLVM(OpPassManager &kernels) {
   function.addPass(createLoopInvariantCodeMotionPass());
   function.addPass(createCSEPass());
   function.addPass(pagefold::host::createHostExpandMath());
+  function.addPass(pagefold::host::createHostExpandF8());
   function.addPass(memref::createExpandStridedMetadataPass()); // views become offset arithmetic
   function.addPass(createLowerAffinePass());                   // which is written in affine
   function.addPass(createSCFToControlFlowPass());

@@ -63,6 +63,7 @@ void pagefold::host::buildHostToLLVM(OpPassManager &manager) {
   function.addPass(createLoopInvariantCodeMotionPass());
   function.addPass(createCSEPass());
   function.addPass(createHostExpandMath());
+  function.addPass(createHostExpandF8());
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true; // exact rounding on every processor, denormals included
   function.addPass(arith::createArithExpandOpsPass(expand));

@@ -14,8 +14,8 @@ import torch
 import pagefold as pf
 
 NAN = math.nan
-TORCH = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
-BITS = {2: torch.int16, 4: torch.int32}
+TORCH = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32, "f8e4m3": torch.float8_e4m3fn}
+BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32}
 GUARD = 256  # elements of NaN before and after each result
 _device = "cuda"
 
@@ -47,6 +47,15 @@ def bits(x):
     return x.contiguous().view(BITS[x.element_size()])
 
 
+def filled(shape, fill: float, dtype: str):
+    return torch.full(shape, fill, device=_device).to(TORCH[dtype])
+
+
+def indexable(x):
+    """The same memory, with elements that torch indexes and copies: bytes for those of 8 bits."""
+    return x.view(torch.uint8) if x.element_size() == 1 else x
+
+
 def i32(values):
     return torch.tensor(values, dtype=torch.int32, device=_device)
 
@@ -74,12 +83,14 @@ def normal(seed: int, *shape: int, dtype: str = "f32"):
 
 @dataclasses.dataclass
 class Batch:
-    """Queries of all requests one after another, and each request's keys and values."""
+    """Queries of all requests one after another, and each request's keys and values as they are stored; with scales,
+    those of keys and of values by KV head, they stand for the products."""
 
     q: torch.Tensor
     keys: list
     values: list
     q_lens: list
+    scales: tuple | None = None
 
     @property
     def kv_lens(self) -> list[int]:
@@ -89,21 +100,37 @@ class Batch:
     def starts(self) -> list[int]:
         return offsets(self.q_lens)[:-1]
 
+    def dequantised(self, which: int, r: int):
+        """What the keys (0) or values (1) of request r stand for, in f64."""
+        stored = (self.keys, self.values)[which][r].to(torch.float64)
+        return stored if self.scales is None else stored * self.scales[which].double()[:, None]
+
 
 def random_batch(config, q_lens, kv_lens, seed: int, q_scale: float = 1.0) -> Batch:
-    draw = lambda number, *shape: normal(1000 * seed + number, *shape, dtype=config.dtype)
+    draw = lambda number, *shape, dtype: normal(1000 * seed + number, *shape, dtype=dtype)
     dims = ((0, config.dim), (1, config.dim_of_values))
     keys, values = (
-        [draw(2 * r + 1 + which, length, config.kv_heads, dim) for r, length in enumerate(kv_lens)]
+        [
+            draw(2 * r + 1 + which, length, config.kv_heads, dim, dtype=config.stored)
+            for r, length in enumerate(kv_lens)
+        ]
         for which, dim in dims
     )
-    q = (draw(0, sum(q_lens), config.heads, config.dim) * q_scale).to(TORCH[config.dtype])
-    return Batch(q, keys, values, list(q_lens))
+    q = draw(0, sum(q_lens), config.heads, config.dim, dtype=config.dtype)
+    batch = Batch((q * q_scale).to(TORCH[config.dtype]), keys, values, list(q_lens))
+    if config.stored == "f8e4m3":
+        batch.scales = tuple(head_scales(config, seed + which) for which in (0, 1))
+    return batch
+
+
+def head_scales(config, seed: int):
+    """Of each KV head another one from 0.25 to 1, so that a wrong head's shows."""
+    return 0.25 + 0.75 * torch.rand(config.kv_heads, generator=generator(seed), device=_device)
 
 
 def pool(config, pages: int, dim: int, layout: str, fill: float):
     inner = (config.kv_heads, config.page) if layout == "hnd" else (config.page, config.kv_heads)
-    return torch.full((pages, *inner, dim), fill, dtype=TORCH[config.dtype], device=_device)
+    return filled((pages, *inner, dim), fill, config.stored)
 
 
 def paged(batch: Batch, config, seed: int, layout="nhd", fill=NAN, spare=-1, extra=2) -> pf.PagedKV:
@@ -118,8 +145,7 @@ def paged(batch: Batch, config, seed: int, layout="nhd", fill=NAN, spare=-1, ext
     table = torch.full((len(counts), width), spare, dtype=torch.int32, device=_device)
     dims = (config.dim, config.dim_of_values)
     if layout == "interleaved":
-        both = torch.full((pages, 2, config.page, config.kv_heads, max(dims)), fill, device=_device)
-        both = both.to(TORCH[config.dtype])
+        both = filled((pages, 2, config.page, config.kv_heads, max(dims)), fill, config.stored)
         pools = [both[:, which, :, :, :dim] for which, dim in enumerate(dims)]
     else:
         pools = [pool(config, pages, dim, layout, fill) for dim in dims]
@@ -131,11 +157,13 @@ def paged(batch: Batch, config, seed: int, layout="nhd", fill=NAN, spare=-1, ext
         for target, tokens in zip(pools, (batch.keys[r], batch.values[r])):
             if not count:
                 continue
-            rows = tokens.new_full((count * config.page, *tokens.shape[1:]), fill)
-            rows[: len(tokens)] = tokens
+            rows = indexable(filled((count * config.page, *tokens.shape[1:]), fill, config.stored))
+            rows[: len(tokens)] = indexable(tokens)
             rows = rows.view(count, config.page, *tokens.shape[1:])
-            target[ids] = rows.transpose(1, 2) if layout == "hnd" else rows
-    return pf.PagedKV(*pools, table, i32(batch.kv_lens), "hnd" if layout == "hnd" else "nhd")
+            indexable(target)[ids] = rows.transpose(1, 2) if layout == "hnd" else rows
+    k_scale, v_scale = batch.scales or (None, None)
+    layout = "hnd" if layout == "hnd" else "nhd"
+    return pf.PagedKV(*pools, table, i32(batch.kv_lens), layout, k_scale=k_scale, v_scale=v_scale)
 
 
 def joined(parts, heads: int, dim: int, dtype: str):

@@ -38,6 +38,7 @@ class Attend:
     dim: int = 128
     v_dim: int | None = None
     dtype: str = "bf16"
+    kv_dtype: str | None = None  # of the cache, where it is another one: f8e4m3
     page: int | None = 16
     mask: tuple = ("causal",)
     score: tuple | None = None  # ("cap", c), ("alibi",) or ("bias", q_len, kv_len)
@@ -54,6 +55,11 @@ class Attend:
     @property
     def dim_of_values(self) -> int:
         return self.v_dim or self.dim
+
+    @property
+    def stored(self) -> str:
+        """The dtype of keys and values."""
+        return self.kv_dtype or self.dtype
 
     @property
     def scale(self) -> float:
@@ -91,7 +97,7 @@ class Attend:
                     heads=self.kv_heads,
                     dim=self.dim,
                     v_dim=self.dim_of_values,
-                    dtype=self.dtype,
+                    dtype=self.stored,
                     page=self.page,
                 )
             ]
@@ -141,7 +147,7 @@ class Layer(Attend):
                 for name, heads in (("q", self.heads), ("k", self.kv_heads), ("v", self.kv_heads))
             )
             rows = g.rows()
-            cache = g.paged_kv("cache", heads=self.kv_heads, dim=self.dim, dtype=self.dtype, page=self.page)
+            cache = g.paged_kv("cache", heads=self.kv_heads, dim=self.dim, dtype=self.stored, page=self.page)
             cos, sin = (g.tensor(name, None, self.rotary // 2) for name in ("cos", "sin"))
             gate = g.tensor("gate", None, self.heads)
             q, k = (pf.rope(x, cos, sin, rows=rows, cache=cache, pairing=self.pairing) for x in (q, k))

@@ -38,6 +38,12 @@ def _heads(rng) -> dict:
     return {"heads": group * kv_heads, "kv_heads": kv_heads}
 
 
+def _page(rng, pages) -> dict:
+    """Of the caches in pages some hold 8 bits."""
+    page = rng.choice(pages)
+    return {"page": page, "kv_dtype": "f8e4m3" if page is not None and rng.random() < 0.25 else None}
+
+
 def attend_config(rng) -> Attend:
     dtype = rng.choice(("bf16", "bf16", "f16", "f16", "f32"))
     small = dtype == "f32"  # one thread a worker: kept short
@@ -46,7 +52,7 @@ def attend_config(rng) -> Attend:
         dim=rng.choice(DIMS),
         v_dim=rng.choice((None, None, None, 64, 128)),
         dtype=dtype,
-        page=rng.choice(PAGES),
+        **_page(rng, PAGES),
         mask=rng.choice(MASKS),
         score=rng.choice((None, None, None, ("cap", 20.0), ("alibi",))),
         sinks=rng.random() < 0.3,
@@ -70,7 +76,7 @@ def decode_config(rng) -> Attend:
         dim=rng.choice(DIMS),
         v_dim=rng.choice((None, None, None, 64, 128)),
         dtype=rng.choice(("bf16", "bf16", "f16")),
-        page=rng.choice((None, 8, 16, 16, 16, 32, 48, 64)),
+        **_page(rng, (None, 8, 16, 16, 16, 32, 48, 64)),
         mask=rng.choice(MASKS),
         score=rng.choice((None, None, None, ("cap", 20.0), ("alibi",))),
         sinks=rng.random() < 0.3,
@@ -87,7 +93,7 @@ def layer_config(rng) -> Layer:
         **_heads(rng),
         dim=dim,
         dtype=rng.choice(("bf16", "f16", "f32")),
-        page=rng.choice(PAGES[2:]),
+        **_page(rng, PAGES[2:]),
         gate=True,
         pairing=rng.choice(("half_split", "interleaved")),
         rotary=rng.choice((32, dim)),
@@ -174,7 +180,7 @@ def run_layer(function, config: Layer, seed: str) -> str:
         ends = lambda parts: [part[len(part) - n :] for part, n in zip(parts, q_lens)]
         new_k, new_v = (
             batches.joined(ends(parts), config.kv_heads, config.dim, config.dtype)
-            for parts in (batch.keys, batch.values)
+            for parts in (as_given(config, batch, which) for which in (0, 1))
         )
         cos, sin = (
             torch.from_numpy(t).to(batches.device()) for t in pf.rope_tables(config.kv_len, config.rotary)
@@ -189,20 +195,30 @@ def run_layer(function, config: Layer, seed: str) -> str:
         positions = torch.tensor([length - n + i for n, length in zip(q_lens, kv_lens) for i in range(n)],
                                  device=batches.device())  # fmt: skip
         stored = gathered(config, cache, kv_lens)
-        new_rows = batches.joined(ends(stored[0]), config.kv_heads, config.dim, config.dtype)
-        for got, given in ((turned, batch.q), (new_rows, new_k)):
+        seen = batches.Batch(turned, stored[0], batch.values, q_lens, batch.scales)
+        new_rows = torch.cat([seen.dequantised(0, r)[length - n :] for r, (n, length) in enumerate(zip(q_lens, kv_lens))])
+        for got, given, kind in ((turned, batch.q, config.dtype), (new_rows, new_k, config.stored)):
             exact = oracle.rope(given, positions, config.rotary, 10000.0, config.pairing)
-            slack = 2 * oracle.ULP[config.dtype] * exact.abs().clamp_min(2**-6) + 4e-6
+            slack = 2 * oracle.ULP[kind] * exact.abs().clamp_min(2**-6) + 4e-6
             assert ((got.double() - exact).abs() <= slack).all(), f"call {number}: rotation is off"
         for r, (values, whole) in enumerate(zip(batch.values, stored[1])):
             assert torch.equal(batches.bits(values), batches.bits(whole)), (
                 f"call {number}: values of request {r} changed"
             )
-        seen = batches.Batch(turned, stored[0], batch.values, q_lens)
         used = max(
             used, oracle.check(config, batch, out, None, oracle.attention(config, seen, {"gate": gate}))
         )
     return f"{100 * used:.0f} % of the tolerance"
+
+
+def as_given(config, batch, which: int) -> list:
+    """Keys or values as they come to be appended: to stored ones of 8 bits they are rounded back."""
+    import batches
+
+    if batch.scales is None:
+        return (batch.keys, batch.values)[which]
+    kind = batches.TORCH[config.dtype]
+    return [batch.dequantised(which, r).to(kind) for r in range(len(batch.keys))]
 
 
 def slots(config, cache, r: int, length: int):
@@ -215,16 +231,25 @@ def slots(config, cache, r: int, length: int):
 
 def gathered(config, cache, kv_lens):
     """Keys and values of each request, as the cache holds them."""
-    views = [x.transpose(1, 2) if cache.layout == "hnd" else x for x in (cache.k_pages, cache.v_pages)]
-    return [[x[slots(config, cache, r, length)] for r, length in enumerate(kv_lens)] for x in views]
+    import batches
+
+    pools = (cache.k_pages, cache.v_pages)
+    views = [x.transpose(1, 2) if cache.layout == "hnd" else x for x in map(batches.indexable, pools)]
+    return [
+        [x[slots(config, cache, r, length)].view(pools[0].dtype) for r, length in enumerate(kv_lens)]
+        for x in views
+    ]
 
 
 def hide_new_rows(config, cache, q_lens, kv_lens) -> None:
     """NaN where append is going to write."""
+    import batches
+
+    nan = batches.indexable(batches.filled((1,), float("nan"), config.stored))
     for r, (n, length) in enumerate(zip(q_lens, kv_lens)):
         pages, slot = (x[length - n :] for x in slots(config, cache, r, length))
-        for x in (cache.k_pages, cache.v_pages):
-            (x.transpose(1, 2) if cache.layout == "hnd" else x)[pages, slot] = float("nan")
+        for x in map(batches.indexable, (cache.k_pages, cache.v_pages)):
+            (x.transpose(1, 2) if cache.layout == "hnd" else x)[pages, slot] = nan
 
 
 def variants(seed: int, graphs: int):

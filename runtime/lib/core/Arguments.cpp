@@ -20,7 +20,8 @@ using namespace pagefold::runtime;
 //===----------------------------------------------------------------------===//
 
 namespace {
-constexpr uint8_t kDLBoolCode = 6; // in DLPack since 1.0; Debian's header is older
+// In DLPack since 1.0 and 1.1; Debian's header is older.
+constexpr uint8_t kDLBoolCode = 6, kDLFloat8E4M3FNCode = 10;
 
 DLDataType toDLPack(DType dtype) {
   switch (dtype) {
@@ -30,6 +31,8 @@ DLDataType toDLPack(DType dtype) {
     return {kDLFloat, static_cast<uint8_t>(8 * dtypeSize(dtype)), 1};
   case DType::BF16:
     return {kDLBfloat, 16, 1};
+  case DType::F8E4M3:
+    return {kDLFloat8E4M3FNCode, 8, 1};
   case DType::U8:
     return {kDLUInt, 8, 1};
   case DType::Bool:
@@ -50,10 +53,23 @@ bool sameType(DType dtype, DLDataType got) {
 }
 
 std::string typeName(DLDataType type) {
-  const char *codes[] = {"i", "u", "f", "handle", "bf", "complex", "bool"};
-  std::string name =
-      type.code < std::size(codes) ? codes[type.code] : "code" + std::to_string(type.code) + ":";
-  if (type.code != kDLBoolCode)
+  const char *codes[] = {"i",
+                         "u",
+                         "f",
+                         "handle",
+                         "bf",
+                         "complex",
+                         "bool",
+                         "float8_e3m4",
+                         "float8_e4m3",
+                         "float8_e4m3b11fnuz",
+                         "float8_e4m3fn",
+                         "float8_e4m3fnuz",
+                         "float8_e5m2",
+                         "float8_e5m2fnuz"};
+  bool known = type.code < std::size(codes);
+  std::string name = known ? codes[type.code] : "code" + std::to_string(type.code) + ":";
+  if (!known || type.code < kDLBoolCode) // the others have their size in the name
     name += std::to_string(type.bits);
   return type.lanes == 1 ? name : name + "x" + std::to_string(type.lanes);
 }
@@ -77,6 +93,7 @@ int64_t scalarWord(DType dtype, const void *data) {
   case DType::F16:
   case DType::BF16:
     return read(uint16_t());
+  case DType::F8E4M3:
   case DType::U8:
   case DType::Bool:
     return read(uint8_t());

@@ -24,15 +24,16 @@ struct DTypeRow {
   std::string_view name;
   int64_t size;
 };
-constexpr std::array<DTypeRow, 9> kDTypes = {{{DType::F32, "f32", 4},
-                                              {DType::F16, "f16", 2},
-                                              {DType::BF16, "bf16", 2},
-                                              {DType::F64, "f64", 8},
-                                              {DType::I8, "i8", 1},
-                                              {DType::U8, "u8", 1},
-                                              {DType::I32, "i32", 4},
-                                              {DType::I64, "i64", 8},
-                                              {DType::Bool, "bool", 1}}};
+constexpr std::array<DTypeRow, 10> kDTypes = {{{DType::F32, "f32", 4},
+                                               {DType::F16, "f16", 2},
+                                               {DType::BF16, "bf16", 2},
+                                               {DType::F8E4M3, "f8e4m3", 1},
+                                               {DType::F64, "f64", 8},
+                                               {DType::I8, "i8", 1},
+                                               {DType::U8, "u8", 1},
+                                               {DType::I32, "i32", 4},
+                                               {DType::I64, "i64", 8},
+                                               {DType::Bool, "bool", 1}}};
 static_assert(kDTypes[static_cast<size_t>(DType::Bool)].dtype == DType::Bool,
               "rows stand in the order of the enumeration");
 } // namespace

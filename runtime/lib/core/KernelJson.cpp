@@ -207,6 +207,6 @@ DType pagefold::runtime::dtypeFromJson(JsonReader &reader, const Json &json, con
   std::string name = reader.string(json, key);
   if (std::optional<DType> known = dtypeFromName(name))
     return *known;
-  reader.fail(key, "f32, f16, bf16, f64, i8, u8, i32, i64 or bool", "'" + name + "'");
+  reader.fail(key, "f32, f16, bf16, f8e4m3, f64, i8, u8, i32, i64 or bool", "'" + name + "'");
   return DType::F32;
 }

@@ -45,6 +45,9 @@ TEST_F(Arguments, A18_DTypeIsChecked) {
   Tensor<float> lanes({7, 8});
   lanes.dtype.lanes = 4;
   EXPECT_EQ(refusal(0, lanes.dl()), "cache.values': expects dtype f32, got f32x4");
+  Tensor<uint8_t> bytes({7, 8});
+  bytes.dtype = {12, 8, 1};
+  EXPECT_EQ(refusal(0, bytes.dl()), "cache.values': expects dtype f32, got float8_e5m2");
   lanes.dtype = {200, 32, 1};
   EXPECT_EQ(refusal(0, lanes.dl()), "cache.values': expects dtype f32, got code200:32");
 }

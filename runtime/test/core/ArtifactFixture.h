@@ -46,10 +46,10 @@ inline Plan testPlan() {
 
   FunctionPlan words;
   words.name = "words";
-  for (DType dtype : {DType::F32, DType::F16, DType::BF16, DType::F64, DType::I8, DType::U8,
-                      DType::I32, DType::I64, DType::Bool})
+  for (DType dtype : {DType::F32, DType::F16, DType::BF16, DType::F8E4M3, DType::F64, DType::I8,
+                      DType::U8, DType::I32, DType::I64, DType::Bool})
     words.args.push_back({std::string(dtypeName(dtype)), dtype, {}, Access::Read, true});
-  words.args.push_back({"out0", DType::I64, {E::fixed(9)}, Access::Write});
+  words.args.push_back({"out0", DType::I64, {E::fixed(10)}, Access::Write});
   words.workspaceSize = 32;
   words.errorWord = 0;
   words.kernels = {{"words_k0", KernelPlan::Workers::One}};

@@ -44,15 +44,16 @@ TEST_F(Launch, ScalarsTravelAsWords) {
   bf16.dtype = {kDLBfloat, 16, 1};
   Tensor<double> f64({}, -2.0);
   Tensor<int8_t> i8({}, -3);
-  Tensor<uint8_t> u8({}, 253), boolean({}, 1);
+  Tensor<uint8_t> f8({}, 0xb8), u8({}, 253), boolean({}, 1);
+  f8.dtype = {10, 8, 1}; // float8_e4m3fn
   boolean.dtype = {6, 8, 1};
   Tensor<int32_t> i32({}, -4);
-  Tensor<int64_t> i64({}, -5), out({9});
-  ASSERT_EQ(launch("words", {f32.dl(), f16.dl(), bf16.dl(), f64.dl(), i8.dl(), u8.dl(), i32.dl(),
-                             i64.dl(), boolean.dl(), out.dl()}),
+  Tensor<int64_t> i64({}, -5), out({10});
+  ASSERT_EQ(launch("words", {f32.dl(), f16.dl(), bf16.dl(), f8.dl(), f64.dl(), i8.dl(), u8.dl(),
+                             i32.dl(), i64.dl(), boolean.dl(), out.dl()}),
             "");
-  std::vector<int64_t> expected = {0xbfc00000, 0xbc00, 0xbf80, int64_t(0xc000000000000000), -3, 253,
-                                   -4,         -5,     1};
+  std::vector<int64_t> expected = {0xbfc00000, 0xbc00, 0xbf80, 0xb8, int64_t(0xc000000000000000),
+                                   -3,         253,    -4,     -5,   1};
   EXPECT_EQ(out.data, expected);
 }
 

@@ -101,8 +101,8 @@ void gather_k2(const int64_t *frame) {
       row(frame + 20, r)[c] = bias + partials[r * kColumns + c] + totals[c];
 }
 
-/* words: nine scalars, then out i64 [9] at 9: the scalars' words as they are. */
-void words_k0(const int64_t *frame) { memcpy(address(frame + 9), frame, 9 * sizeof(int64_t)); }
+/* words: ten scalars, then out i64 [10] at 10: the scalars' words as they are. */
+void words_k0(const int64_t *frame) { memcpy(address(frame + 10), frame, 10 * sizeof(int64_t)); }
 
 /* wait: says that it runs (out i32 [] at 3) and waits until flag (i32 [] at 0) is set. */
 void wait_k0(const int64_t *frame) {

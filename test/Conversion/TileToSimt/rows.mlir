@@ -74,3 +74,29 @@ func.func @merge(%a: memref<?x2x64xf32>, %la: memref<?x2xf32>, %out: memref<?x2x
     memref<?x2xf32>, memref<?x2x64xf32>, memref<?x2xf32>
   return
 }
+
+// Into a cache with scales: over the scale of the row's head, and saturated, since f8E4M3FN has no infinities.
+// CHECK-LABEL: func.func @scaled_k0(
+// CHECK: memref.load %[[SCALES:arg5]][%{{.*}}] : memref<2xf32>
+// CHECK: %[[LANES:.*]] = vector.broadcast %{{.*}} : f32 to vector<16xf32>
+// CHECK: %[[X:.*]] = arith.divf %{{.*}}, %[[LANES]] : vector<16xf32>
+// CHECK: arith.cmpf ogt, %[[X]], %{{.*}} : vector<16xf32>
+// CHECK: arith.cmpf olt, %{{.*}} : vector<16xf32>
+// CHECK: arith.truncf %{{.*}} : vector<16xf32> to vector<16xf8E4M3FN>
+// CHECK: vector.store %{{.*}}, %arg2[%{{.*}}] : memref<?x16x2x64xf8E4M3FN>, vector<16xf8E4M3FN>
+!scaled = !tile.kv<2 heads, 64 x 64, f8E4M3FN, page 16>
+func.func @scaled(%x: memref<?x2x64xf32>, %rows: memref<?xi32>, %pages: memref<?x16x2x64xf8E4M3FN>,
+                  %table: memref<?x?xi32>, %lens: memref<?xi32>, %scale: memref<2xf32>)
+    attributes {attn.bounds = #attn.bounds<batch 4, q_len 16, kv_len 512>, tile.args = []} {
+  %kv = tile.paged %pages, %pages table(%table) lens(%lens) scales(%scale, %scale : memref<2xf32>, memref<2xf32>)
+    : memref<?x16x2x64xf8E4M3FN>, memref<?x16x2x64xf8E4M3FN>, memref<?x?xi32>, memref<?xi32> -> !scaled
+  %batch = tile.batch rows(%rows) of %kv tokens(%x) : memref<?xi32>, !scaled, memref<?x2x64xf32>
+  tile.append %x, %x to %kv of %batch key {
+  ^bb0(%r: !rows):
+    tile.yield %r : !rows
+  } value {
+  ^bb0(%r: !rows):
+    tile.yield %r : !rows
+  } : memref<?x2x64xf32>, memref<?x2x64xf32>, !scaled
+  return
+}

@@ -135,7 +135,7 @@ func.func @f(%k: tensor<?x16x8x128xf8E4M3FN>, %table: tensor<?x?xi32>, %lens: te
 
 // A32: pages of another float of 8 bits
 func.func @f(%k: tensor<?x16x8x128xf8E5M2>, %table: tensor<?x?xi32>, %lens: tensor<?xi32>, %scale: tensor<8xf32>) {
-  // expected-error@+1 {{operand #0 must be rank-4 tensor of pages, but got 'tensor<?x16x8x128xf8E5M2>'}}
+  // expected-error@+1 {{operand #0 must be rank-4 tensor of pages of 32-bit float or 16-bit float or bfloat16 type or f8E4M3FN type values, but got 'tensor<?x16x8x128xf8E5M2>'}}
   attn.cache %k, %k table(%table) lens(%lens) scales(%scale, %scale : tensor<8xf32>, tensor<8xf32>) layout(nhd)
     : tensor<?x16x8x128xf8E5M2>, tensor<?x16x8x128xf8E5M2>, tensor<?x?xi32>, tensor<?xi32>
     -> !attn.paged_kv<8 heads, 128 x 128, f8E4M3FN, page 16>
@@ -187,7 +187,7 @@ func.func @f(%k: tensor<?x8x128xf32>, %v: tensor<?x8x128xbf16>, %cache: !cache, 
 // append C1, C2: a cache with scales takes rows of every type, but of f8E4M3FN
 !cache = !attn.paged_kv<8 heads, 128 x 128, f8E4M3FN, page 16>
 func.func @f(%k: tensor<?x8x128xf8E4M3FN>, %v: tensor<?x8x128xbf16>, %cache: !cache, %rows: tensor<?xi32>) {
-  // expected-error@+1 {{operand #0 must be [tokens, heads, head_dim] tensor, but got 'tensor<?x8x128xf8E4M3FN>'}}
+  // expected-error@+1 {{operand #0 must be [tokens, heads, head_dim] tensor of 32-bit float or 16-bit float or bfloat16 type values, but got 'tensor<?x8x128xf8E4M3FN>'}}
   attn.append %k, %v to %cache rows(%rows) : tensor<?x8x128xf8E4M3FN>, tensor<?x8x128xbf16>, !cache, tensor<?xi32>
   return
 }

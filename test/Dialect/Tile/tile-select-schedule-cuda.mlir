@@ -27,6 +27,18 @@ func.func @wide(%q: tensor<?x8x256xf16>, %k: tensor<?x2x256xf16>, %rows: tensor<
   return %o : tensor<?x8x256xf16>
 }
 
+// A cache of 8-bit floats.
+// CHECK-LABEL: func.func @bytes
+// REMARK: Function=bytes | Remark="row pipelined rejected: keys are neither bf16 nor f16"
+// REMARK: Function=bytes | Remark="row pipelined-wide rejected: keys are neither bf16 nor f16"
+!cache = !attn.paged_kv<2 heads, 128 x 128, f8E4M3FN, page 16>
+func.func @bytes(%q: tensor<?x8x128xbf16>, %cache: !cache, %rows: tensor<?xi32>) -> tensor<?x8x128xbf16>
+    attributes {attn.bounds = #attn.bounds<batch 4, q_len 512, kv_len 4096>} {
+  %o = attn.attention %q, %cache rows(%rows) scale 0.125 mask <causal>
+    : tensor<?x8x128xbf16>, !cache, tensor<?xi32> -> tensor<?x8x128xbf16>
+  return %o : tensor<?x8x128xbf16>
+}
+
 // Few rows of many keys: split until every thread of a grid has some.
 // CHECK-LABEL: func.func @floats
 // CHECK: tile.space {{.*}} schedule <simt, q_tile 1, kv_tile 16, splits 16>

@@ -4,14 +4,14 @@
 import ml_dtypes
 import numpy as np
 
-TYPES = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f64": np.float64, "i8": np.int8,
-         "i32": np.int32, "i64": np.int64, "u8": np.uint8, "bool": np.bool_}
+FLOATS = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f8e4m3": ml_dtypes.float8_e4m3fn,
+          "f64": np.float64}
+TYPES = FLOATS | {"i8": np.int8, "i32": np.int32, "i64": np.int64, "u8": np.uint8, "bool": np.bool_}
 
 
 def counting(dtype, shape):
     count = np.arange(np.prod(shape))
-    is_float = dtype in (np.float32, np.float16, ml_dtypes.bfloat16, np.float64)
-    return (count * 0.5 if is_float else count % 2).astype(dtype).reshape(shape)
+    return (count * 0.5 if dtype in FLOATS.values() else count % 2).astype(dtype).reshape(shape)
 
 
 for name, dtype in TYPES.items():

@@ -14,7 +14,8 @@ def SimtToNVVM : Pass<"simt-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Converts simt kernels to the llvm and nvvm dialects";
   let description = [{
     **Requires** functions of blocks and branches (`convert-scf-to-cf`), with views made offset arithmetic
-    (`expand-strided-metadata`) and transcendental functions made polynomials (`host-expand-math`).
+    (`expand-strided-metadata`), transcendental functions made polynomials (`host-expand-math`) and floats of 8 bits
+    converted by integers (`host-expand-f8`).
 
     **Ensures** that every `func.func` of the `gpu.module` is an `llvm.func`.
 

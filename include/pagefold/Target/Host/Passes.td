@@ -28,6 +28,23 @@ def HostExpandMath : Pass<"host-expand-math"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
+def HostExpandF8 : Pass<"host-expand-f8"> {
+  let summary = "Replaces conversions of f8E4M3FN by integer arithmetic";
+  let description = [{
+    **Requires** `arith.extf` of f8E4M3FN to f32 and `arith.truncf` back, on scalars and vectors.
+
+    **Ensures** that none is left: LLVM knows no such type.
+
+    **Idea.** Exponent and fraction are moved in place, subnormals come from their integer. Rounding is to the nearest,
+    ties to even; what lies beyond 448 and a half unit becomes NaN, as MLIR has it: who wants it to saturate clamps before.
+
+    **Example.** `test/Target/Host/host-expand-f8.mlir`.
+
+    **Does not** convert to or from other floats than f32.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def HostToLLVM : Pass<"host-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Converts vectors, buffers, arithmetic and functions to the llvm dialect";
   let description = [{

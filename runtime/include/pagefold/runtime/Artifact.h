@@ -36,8 +36,9 @@ namespace pagefold::runtime {
 
 inline constexpr uint32_t kArtifactVersion = 1;
 
-/// The element types that an argument may have.
-enum class DType : uint8_t { F32, F16, BF16, F64, I8, U8, I32, I64, Bool };
+/// The element types that an argument may have. F8E4M3 is the one of 4 and 3 bits without
+/// infinities, e4m3fn elsewhere.
+enum class DType : uint8_t { F32, F16, BF16, F8E4M3, F64, I8, U8, I32, I64, Bool };
 
 std::string_view dtypeName(DType dtype);
 std::optional<DType> dtypeFromName(std::string_view name);

@@ -21,7 +21,6 @@ class Attn_Op<string mnemonic, list<Trait> traits = []> : Op<Attn_Dialect, mnemo
 // Operand types
 //===----------------------------------------------------------------------===//
 
-def Attn_Element : AnyTypeOf<[F32, F16, BF16], "f32, f16 or bf16">;
 /// [tokens, heads, head_dim]
 def Attn_Tokens : RankedTensorOf<[F32, F16, BF16], [HasAnyRankOfPred<[3]>], "[tokens, heads, head_dim] tensor">;
 def Attn_Pages : RankedTensorOf<[F32, F16, BF16, F8E4M3FN], [HasAnyRankOfPred<[4]>], "rank-4 tensor of pages">;
