@@ -162,7 +162,7 @@ LogicalResult pagefold::compileStages(ModuleOp module, Stage first, Stage last,
 // Code
 //===----------------------------------------------------------------------===//
 
-static host::HostTarget hostTarget(const CompileOptions &options) {
+host::HostTarget pagefold::hostTarget(const CompileOptions &options) {
   return options.cpu.empty() ? host::HostTarget::ofThisMachine()
                              : host::HostTarget::ofCpu(options.cpu);
 }
@@ -198,7 +198,8 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   PipelineOptions() {
     const CompileOptions defaults;
     for (const OptionRow &row : optionTable())
-      std::visit([&](auto field) { add(row, field, defaults); }, row.field);
+      if (!row.ofCache)
+        std::visit([&](auto field) { add(row, field, defaults); }, row.field);
   }
 
   CompileOptions get() const {
