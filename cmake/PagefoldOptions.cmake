@@ -13,5 +13,6 @@ endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   add_link_options(-fuse-ld=lld)
 endif()
-add_link_options(-Wl,--gc-sections)
+# The build id is a hash of the contents, by which the artifact cache knows the compiler (lib/Jit/CompilerIdentity.cpp).
+add_link_options(-Wl,--gc-sections -Wl,--build-id=sha1)
 add_compile_options(-ffunction-sections)

@@ -15,6 +15,7 @@ config.test_exec_root = os.path.join(config.pagefold_build, "test")
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.pagefold_build, "bin"), config.llvm_tools, os.environ["PATH"]]
 )
+config.environment["PAGEFOLD_CACHE"] = "off"  # tests compile what they test
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input-filter=error"
 # LLVM's allocators poison what they have not given out, in code of ours that is inlined from their headers, but
 # not in the dylib, which is built without sanitizers: the two disagree about the same memory.

@@ -28,7 +28,13 @@ extern "C" {
       "fuse": true,
       "stage_queries": true,       of target cuda; false leaves the ops of queries in the attention kernel
       "counters": false,           count tiles, for tests and explanations
-      "keep_graph": false}         the artifact holds the graph too, for pagefold-run
+      "keep_graph": false,         the artifact holds the graph too, for pagefold-run
+      "cache": "disk",             where artifacts are kept and found: disk (and memory), memory, or off
+      "cache_dir": "",             the directory on disk
+      "cache_max_bytes": 0}        what it may hold
+   The last three, left out, are what PAGEFOLD_CACHE, PAGEFOLD_CACHE_DIR and PAGEFOLD_CACHE_MAX_BYTES
+   say, else disk, "pagefold" in the user's cache folder, and 1 GiB. A directory that cannot be used is
+   a remark, not an error.
    On success *bytes is a buffer of *size bytes to be freed with pagefold_bytes_free. `remarks`,
    when not null, receives the decisions taken, as text to be freed with pagefold_string_free.
    Thread-safe. */

@@ -49,6 +49,17 @@ static constexpr OptionRow kOptions[] = {
     {"form", "schedule", &CompileOptions::form,
      "form of the products: outer or dot (host), streaming or pipelined (cuda), or simt (default: "
      "from the table)"},
+    {"cache", "", &CompileOptions::cache,
+     "where artifacts are kept: disk (and memory), memory, or off (default: PAGEFOLD_CACHE, else "
+     "disk)",
+     /*ofCache=*/true},
+    {"cache-dir", "", &CompileOptions::cacheDir,
+     "directory of kept artifacts (default: PAGEFOLD_CACHE_DIR, else pagefold in the user's cache "
+     "directory)",
+     /*ofCache=*/true},
+    {"cache-max-bytes", "", &CompileOptions::cacheMaxBytes,
+     "bytes that the directory may hold (default: PAGEFOLD_CACHE_MAX_BYTES, else 1 GiB)",
+     /*ofCache=*/true},
 };
 
 ArrayRef<OptionRow> pagefold::optionTable() { return kOptions; }
@@ -58,6 +69,8 @@ std::string pagefold::checkCompileOptions(const CompileOptions &options) {
     return "expects target host or cuda, got " + options.target;
   if (options.code != "ptx" && options.code != "cubin")
     return "expects code ptx or cubin, got " + options.code;
+  if (!llvm::is_contained({"", "disk", "memory", "off"}, options.cache))
+    return "expects cache disk, memory or off, got " + options.cache;
   return {};
 }
 

@@ -165,7 +165,7 @@ LogicalResult pagefold::compileStages(ModuleOp module, Stage first, Stage last,
 // Code
 //===----------------------------------------------------------------------===//
 
-static host::HostTarget hostTarget(const CompileOptions &options) {
+host::HostTarget pagefold::hostTarget(const CompileOptions &options) {
   return options.cpu.empty() ? host::HostTarget::ofThisMachine()
                              : host::HostTarget::ofCpu(options.cpu);
 }
@@ -201,7 +201,8 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   PipelineOptions() {
     const CompileOptions defaults;
     for (const OptionRow &row : optionTable())
-      std::visit([&](auto field) { add(row, field, defaults); }, row.field);
+      if (!row.ofCache)
+        std::visit([&](auto field) { add(row, field, defaults); }, row.field);
   }
 
   CompileOptions get() const {

@@ -36,6 +36,9 @@ def compile(
     sections: bool = True,
     stage_queries: bool = True,
     counters: bool = False,
+    cache: str | None = None,
+    cache_dir: str | os.PathLike | None = None,
+    cache_max_bytes: int | None = None,
 ) -> Module:
     """Compiles a graph, or the text of one.
 
@@ -46,6 +49,10 @@ def compile(
     overlap_products, lazy_rescale and sections=False leave out what makes cuda fast, to see what it is worth.
     stage_queries=False keeps the ops of queries in the attention kernel on cuda, which then takes the form "simt".
     counters=True counts the tiles that a call visits.
+
+    What was compiled before is taken from memory or from disk: cache is "disk" (and memory), "memory" or "off",
+    cache_dir the directory, cache_max_bytes what it may hold. Left out, the environment says (PAGEFOLD_CACHE,
+    PAGEFOLD_CACHE_DIR, PAGEFOLD_CACHE_MAX_BYTES), else it is "disk", in the user's cache folder, 1 GiB.
     """
     schedule = {"form": form, "q_tile": q_tile, "kv_tile": kv_tile, "splits": splits}
     options = {
@@ -60,6 +67,12 @@ def compile(
         "stage_queries": stage_queries,
         "counters": counters,
     }
+    kept = {
+        "cache": cache,
+        "cache_dir": None if cache_dir is None else os.fspath(cache_dir),
+        "cache_max_bytes": cache_max_bytes,
+    }
+    options.update({name: value for name, value in kept.items() if value is not None})
     text = graph if isinstance(graph, bytes) else str(graph).encode()
     artifact, remarks = _compile(text, json.dumps(options).encode())
     return Module(artifact, remarks)

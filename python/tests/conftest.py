@@ -12,6 +12,9 @@ from pagefold import _abi
 
 ROOT = Path(__file__).resolve().parents[2]
 
+# Tests compile what they test; those of the artifact cache (test_artifact_cache.py) say where it is.
+os.environ["PAGEFOLD_CACHE"] = "off"
+
 
 @pytest.fixture(scope="session")
 def library():

@@ -12,7 +12,7 @@ import pytest
 import pagefold as pf
 
 PACKAGE = Path(pf.__file__).resolve().parents[1]
-LIBRARY = {name: value for name, value in os.environ.items() if name == "PAGEFOLD_LIBRARY_DIR"}
+LIBRARY = {name: value for name, value in os.environ.items() if name in ("PAGEFOLD_LIBRARY_DIR", "PAGEFOLD_CACHE")}
 
 
 def python(code: str, **environment) -> str:

@@ -112,6 +112,8 @@ void Options::addNegated(const OptionRow &row, bool CompileOptions::*field) {
 
 Options::Options() {
   for (const OptionRow &row : optionTable()) {
+    if (row.ofCache) // a file is written whatever was compiled before
+      continue;
     const auto *flag = std::get_if<bool CompileOptions::*>(&row.field);
     if (flag && compile.**flag)
       addNegated(row, *flag);

@@ -8,7 +8,8 @@
 // Every way in takes the same options by the same names: pagefold-opt's pipelines
 // ("online-softmax=false q-tile=16"), pagefold-compile (--no-online-softmax --q-tile=16) and the
 // JSON of pagefold-c/Compiler.h ({"online_softmax": false, "schedule": {"q_tile": 16}}). The table
-// of rows is what they are made from: a new option is a field and a row.
+// of rows is what they are made from: a new option is a field and a row, which makes it part of the
+// key that an artifact is kept by (Jit/CompileKey.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +42,11 @@ struct CompileOptions {
   int64_t pollLimit = 0; ///< polls after which a wait of the cuda target gives up and says so
   std::string form;
 
+  // How the JIT keeps artifacts: not what they are. Empty and zero: what the environment says.
+  std::string cache;         ///< "disk", "memory" or "off"
+  std::string cacheDir;      ///< the directory on disk
+  int64_t cacheMaxBytes = 0; ///< of the files in it
+
   bool isCuda() const { return target == "cuda"; }
 };
 
@@ -51,6 +57,7 @@ struct OptionRow {
   llvm::StringLiteral object; ///< the JSON object that holds it, or ""
   Field field;
   llvm::StringLiteral help; ///< what it does when it is on, or says
+  bool ofCache = false;     ///< of ways in that keep artifacts, and no part of their key
 };
 llvm::ArrayRef<OptionRow> optionTable();
 

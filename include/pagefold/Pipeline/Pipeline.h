@@ -30,6 +30,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "pagefold/Pipeline/Options.h"
+#include "pagefold/Target/Host/HostCode.h"
 #include <optional>
 #include <string>
 
@@ -48,6 +49,9 @@ void buildStage(mlir::OpPassManager &manager, Stage stage, const CompileOptions 
 mlir::LogicalResult compileStages(mlir::ModuleOp module, Stage first, Stage last,
                                   const CompileOptions &options,
                                   llvm::StringRef dumpDirectory = {});
+
+/// The processor that the options name for target host.
+host::HostTarget hostTarget(const CompileOptions &options);
 
 /// What --emit=llvm shows: the optimised LLVM IR of the host's code, as text.
 mlir::FailureOr<std::string> writeLLVMIR(mlir::ModuleOp module, const CompileOptions &options);

@@ -11,6 +11,9 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/VersionTuple.h"
+#include <map>
+#include <mutex>
 
 using namespace mlir;
 using namespace pagefold::hopper;
@@ -43,12 +46,73 @@ public:
 
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// Which ptxas
+//===----------------------------------------------------------------------===//
+
+/// What `ptxas --version` writes; empty where it does not run.
+static std::string askVersion(StringRef ptxas) {
+  TemporaryFile words;
+  if (words.create("txt"))
+    return {};
+  const std::optional<StringRef> streams[] = {std::nullopt, StringRef(words.path),
+                                              StringRef(words.path)};
+  llvm::sys::ExecuteAndWait(ptxas, {ptxas, "--version"}, std::nullopt, streams);
+  return words.read();
+}
+
+/// Asked again when the file has changed: a process may outlive its toolkit.
+static std::string versionOf(const std::string &ptxas) {
+  llvm::sys::fs::file_status status;
+  if (llvm::sys::fs::status(ptxas, status))
+    return askVersion(ptxas);
+  auto state = std::tuple(ptxas, status.getSize(),
+                          status.getLastModificationTime().time_since_epoch().count());
+  static std::mutex mutex;
+  static std::map<decltype(state), std::string> known;
+  std::lock_guard lock(mutex);
+  auto [found, isNew] = known.try_emplace(std::move(state));
+  if (isNew)
+    found->second = askVersion(ptxas);
+  return found->second;
+}
+
+std::optional<std::string> pagefold::hopper::ptxasVersion() {
+  auto ptxas = llvm::sys::findProgramByName("ptxas");
+  return ptxas ? std::optional(versionOf(*ptxas)) : std::nullopt;
+}
+
+/// "Cuda compilation tools, release 13.0, V13.0.88".
+static std::optional<llvm::VersionTuple> releaseOf(StringRef version) {
+  StringRef release = version.split("release ").second.take_until([](char c) { return c == ','; });
+  llvm::VersionTuple parsed;
+  return parsed.tryParse(release) ? std::nullopt : std::optional(parsed);
+}
+
+/// Says what is missing before ptxas says it in its own words, which name no release.
+static LogicalResult checkRelease(StringRef ptxas, const std::string &version, Location location) {
+  llvm::VersionTuple needed;
+  needed.tryParse(kHopper.assembler);
+  std::optional<llvm::VersionTuple> release = releaseOf(version);
+  if (!release || *release >= needed)
+    return success();
+  return emitError(location, "a cubin expects the ptxas of CUDA ")
+         << kHopper.assembler << " or later, got that of CUDA " << release->getAsString() << " at "
+         << ptxas << "; put a newer one first on the PATH, or emit ptx, which the driver assembles";
+}
+
+//===----------------------------------------------------------------------===//
+// Assembling
+//===----------------------------------------------------------------------===//
+
 FailureOr<std::string> pagefold::hopper::assembleCubin(StringRef ptx, Location location) {
   auto ptxas = llvm::sys::findProgramByName("ptxas");
   if (!ptxas)
     return emitError(location, "a cubin expects CUDA's ptxas on the PATH, got none; install CUDA's "
                                "compiler tools, or emit ptx, which the driver assembles"),
            failure();
+  if (failed(checkRelease(*ptxas, versionOf(*ptxas), location)))
+    return failure();
   TemporaryFile input, output, words;
   std::error_code code = input.create("ptx");
   if (!code)

@@ -189,6 +189,7 @@ FailureOr<std::string> pagefold::host::emitLLVMIR(ModuleOp module, const HostTar
 
 FailureOr<std::string> pagefold::host::emitSharedObject(ModuleOp module, const HostTarget &target) {
   Translation translation;
+  translation.context.setDiscardValueNames(true); // nobody reads them
   if (failed(translation.run(module, target)))
     return failure();
   FailureOr<llvm::SmallVector<char, 0>> object =

@@ -7,7 +7,7 @@
 
 #include "pagefold/runtime/ThreadPool.h"
 
-#include "ForkHandlers.h"
+#include "pagefold/runtime/ForkHandlers.h"
 
 #include <algorithm>
 #include <sched.h>

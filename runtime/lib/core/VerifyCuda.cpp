@@ -133,8 +133,9 @@ private:
   }
 
   Status verifyElement(size_t i, const ParameterPlan &map, const ArgumentPlan &arg) const {
-    if (map.element != DType::BF16 && map.element != DType::F16)
-      return refuse(i, "bf16 or f16 elements, got " + std::string(dtypeName(map.element)));
+    bool isByte = map.element == DType::F8E4M3 && map.kind == ParameterPlan::Kind::Map;
+    if (map.element != DType::BF16 && map.element != DType::F16 && !isByte)
+      return refuse(i, "bf16, f16 or f8e4m3 elements, got " + std::string(dtypeName(map.element)));
     if (!map.workspace && map.element != arg.dtype)
       return refuse(i, "the elements of '" + arg.name + "', " + std::string(dtypeName(arg.dtype)) +
                            ", got " + std::string(dtypeName(map.element)));

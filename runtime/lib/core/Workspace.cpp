@@ -7,7 +7,7 @@
 
 #include "Workspace.h"
 
-#include "ForkHandlers.h"
+#include "pagefold/runtime/ForkHandlers.h"
 
 #include <algorithm>
 #include <cstring>

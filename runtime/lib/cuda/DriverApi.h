@@ -62,7 +62,7 @@ inline constexpr int kMultiprocessors = 16, kCapabilityMajor = 75, kCapabilityMi
                      kSharedBytesOfACta = 97;
 inline constexpr unsigned kMappedHostMemory = 2;
 inline constexpr int kUnsupportedPtxVersion = 222;
-inline constexpr int kTypeF16 = 6, kTypeBF16 = 9;
+inline constexpr int kTypeU8 = 0, kTypeF16 = 6, kTypeBF16 = 9;
 inline constexpr int kNoInterleave = 0, kSwizzle128 = 3, kPromoteNone = 0, kPromote256 = 3, kZeros = 0;
 
 } // namespace pagefold::runtime

@@ -14,6 +14,7 @@
 #include "pagefold/runtime/Cuda.h"
 
 #include <array>
+#include <optional>
 
 using namespace pagefold::runtime;
 
@@ -28,9 +29,24 @@ static tl::unexpected<Error> refuse(const std::string &sentence) {
   return fail(ErrorCode::InvalidArgument, "a tensor map " + sentence);
 }
 
+/// As the driver names it; nothing where no map has it.
+static std::optional<int> typeOf(DType element) {
+  switch (element) {
+  case DType::BF16:
+    return kTypeBF16;
+  case DType::F16:
+    return kTypeF16;
+  case DType::F8E4M3:
+    return kTypeU8; // bytes as they are
+  default:
+    return std::nullopt;
+  }
+}
+
 static Status checkRecipe(const TensorMapRecipe &recipe) {
-  if (recipe.element != DType::BF16 && recipe.element != DType::F16)
-    return refuse("expects bf16 or f16 elements, got " + std::string(dtypeName(recipe.element)));
+  if (!typeOf(recipe.element))
+    return refuse("expects bf16, f16 or f8e4m3 elements, got " +
+                  std::string(dtypeName(recipe.element)));
   if (recipe.box.empty() || recipe.box.size() > kMaxRank)
     return refuse("expects a box of 1 to 5 dimensions, got " + std::to_string(recipe.box.size()));
   for (uint32_t extent : recipe.box)
@@ -73,9 +89,8 @@ Result<TensorMap> pagefold::runtime::encodeTensorMap(const CudaDriver &driver,
   std::array<uint32_t, kMaxRank> ones;
   ones.fill(1);
   TensorMap map;
-  int type = recipe.element == DType::BF16 ? kTypeBF16 : kTypeF16;
   if (int code = driver.api().cuTensorMapEncodeTiled(
-          &map, type, static_cast<uint32_t>(rank), const_cast<void *>(view.address),
+          &map, *typeOf(recipe.element), static_cast<uint32_t>(rank), const_cast<void *>(view.address),
           view.extents.data(), view.strides.data(), recipe.box.data(), ones.data(), kNoInterleave,
           kSwizzle128, recipe.readOnce ? kPromoteNone : kPromote256, kZeros))
     return tl::unexpected(driver.error("cannot encode a tensor map", code));

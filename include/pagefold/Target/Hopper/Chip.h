@@ -21,6 +21,7 @@ namespace pagefold::hopper {
 struct Chip {
   // The NVPTX back end's names.
   llvm::StringLiteral triple, name, features;
+  llvm::StringLiteral assembler; ///< the first release of CUDA whose ptxas takes that PTX
 
   int64_t multiprocessors; ///< of the largest device
 
@@ -59,6 +60,7 @@ inline constexpr Chip kHopper = {
     .triple = "nvptx64-nvidia-cuda",
     .name = "sm_90a",
     .features = "+ptx86", // older versions cannot select the TMA intrinsics
+    .assembler = "12.7",
     .multiprocessors = 132,
     .sharedMemory = 227 * 1024,
     .registers = 64 * 1024,

@@ -125,7 +125,7 @@ Status synchronize(const CudaDriver &driver, CudaStream stream);
 
 /// What the compiler decides about a tensor map: 128-byte swizzle, zeros outside the tensor.
 struct TensorMapRecipe {
-  DType element = DType::BF16; ///< BF16 or F16
+  DType element = DType::BF16; ///< BF16, F16 or F8E4M3
   std::vector<uint32_t> box;   ///< elements of each dimension, innermost first
   /// What is read is read once: the L2 fetches nothing beside it. Otherwise lines of 256 bytes.
   bool readOnce = false;

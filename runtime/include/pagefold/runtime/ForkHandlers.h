@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef PAGEFOLD_RUNTIME_LIB_CORE_FORKHANDLERS_H
-#define PAGEFOLD_RUNTIME_LIB_CORE_FORKHANDLERS_H
+#ifndef PAGEFOLD_RUNTIME_FORKHANDLERS_H
+#define PAGEFOLD_RUNTIME_FORKHANDLERS_H
 
 #include <pthread.h>
 
@@ -26,4 +26,4 @@ inline void onFork(void (*before)(), void (*parent)(), void (*child)()) {
 
 } // namespace pagefold::runtime
 
-#endif // PAGEFOLD_RUNTIME_LIB_CORE_FORKHANDLERS_H
+#endif // PAGEFOLD_RUNTIME_FORKHANDLERS_H
