@@ -90,9 +90,10 @@ Result<TensorMap> pagefold::runtime::encodeTensorMap(const CudaDriver &driver,
   ones.fill(1);
   TensorMap map;
   if (int code = driver.api().cuTensorMapEncodeTiled(
-          &map, *typeOf(recipe.element), static_cast<uint32_t>(rank), const_cast<void *>(view.address),
-          view.extents.data(), view.strides.data(), recipe.box.data(), ones.data(), kNoInterleave,
-          kSwizzle128, recipe.readOnce ? kPromoteNone : kPromote256, kZeros))
+          &map, *typeOf(recipe.element), static_cast<uint32_t>(rank),
+          const_cast<void *>(view.address), view.extents.data(), view.strides.data(),
+          recipe.box.data(), ones.data(), kNoInterleave, kSwizzle128,
+          recipe.readOnce ? kPromoteNone : kPromote256, kZeros))
     return tl::unexpected(driver.error("cannot encode a tensor map", code));
   return map;
 }

@@ -142,7 +142,7 @@ TEST(CudaPlan, RulesOfAMap) {
   EXPECT_EQ(kernelVerdict([](CudaKernelPlan &k) { k.params[0].element = DType::F16; }),
             ", parameter 0: expects the elements of 'q', bf16, got f16");
   EXPECT_EQ(kernelVerdict([](CudaKernelPlan &k) { k.params[0].element = DType::F32; }),
-            ", parameter 0: expects bf16 or f16 elements, got f32");
+            ", parameter 0: expects bf16, f16 or f8e4m3 elements, got f32");
   EXPECT_EQ(kernelVerdict([](CudaKernelPlan &k) { k.params[0].workspace = 520; }),
             ", parameter 0: expects a place in the workspace of 512 bytes at a multiple of 16, got "
             "520");

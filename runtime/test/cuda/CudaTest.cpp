@@ -248,7 +248,7 @@ TEST_F(Cuda, TensorMapsThatTheChipCannotAddressAreRefusedWithTheNumber) {
     return refusal(recipe(), changed);
   };
   EXPECT_EQ(withRecipe([](auto &r) { r.element = DType::F32; }),
-            "a tensor map expects bf16 or f16 elements, got f32");
+            "a tensor map expects bf16, f16 or f8e4m3 elements, got f32");
   EXPECT_EQ(withRecipe([](auto &r) { r.box = {}; }),
             "a tensor map expects a box of 1 to 5 dimensions, got 0");
   EXPECT_EQ(withRecipe([](auto &r) { r.box[1] = 512; }),
