@@ -40,7 +40,7 @@ StreamedState StreamedPiece::collect(Value packets, Value piece) {
   for (int64_t block = 0; block < space.columnBlocks(); ++block) {
     Value offset = b.add(packetOf(piece), block * vectorsOf(space) * kVector * kWarp);
     auto collected = CollectOp::create(b, types, b.getI64IntegerAttr(1), packets, offset,
-                                       b.getI64IntegerAttr(0), b.i32(1));
+                                       b.getI64IntegerAttr(vectorsOf(space) * kVector), b.i32(1));
     Values vectors(collected.getValues());
     Value last = vectors.pop_back_val();
     state.max.push_back(b.vectorOf({b.element(last, 0), b.element(last, 1)}));

@@ -39,11 +39,14 @@ struct TileSplitRows : pagefold::tile::impl::TileSplitRowsBase<TileSplitRows> {
         bounds.getBatch() == 1)
       return;
     auto options = remarkOf(space, "SplitRows", "tile-split-rows");
-    auto missed = [&](StringRef why) {
-      remark::missed(space.getLoc(), options) << ("the space stays whole: " + why).str();
+    auto missed = [&](const std::string &why) {
+      remark::missed(space.getLoc(), options) << ("the space stays whole: " + why);
     };
     if (few < 1)
       return missed("a group has more rows than the streaming schedule takes");
+    // What merges parts of keys on level 2 would merge those of the other space's requests too.
+    if (std::string why = pagefold::hopper::pipelinedRefusal(space); !why.empty())
+      return missed("chunks cannot be pipelined: " + why);
     OpBuilder builder(space);
     auto ofFew = cast<SpaceOp>(builder.clone(*space));
     ofFew.setMaxQLen(few);
