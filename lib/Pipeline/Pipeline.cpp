@@ -62,7 +62,9 @@ static void buildTile(OpPassManager &manager, const CompileOptions &options) {
   // Before the schedule, which asks what the queries' region does; not for the form that takes any.
   if (options.isCuda() && options.stageQueries && options.form != "simt")
     manager.addPass(tile::createTileStageQueries());
-  if (options.isCuda() && options.splitRows && options.form.empty()) // of the forms that fit
+  // Not where a schedule is given: it would be that of both spaces.
+  bool isGiven = !options.form.empty() || options.qTile || options.kvTile || options.splits;
+  if (options.isCuda() && options.splitRows && !isGiven)
     manager.addPass(tile::createTileSplitRows());
   tile::TileSelectScheduleOptions schedule;
   schedule.qTile = options.qTile;

@@ -16,7 +16,7 @@ import sys
 
 import numpy as np
 
-from . import _abi
+from . import _abi, _torch
 
 CPU, CUDA = 1, 2  # kDLCPU, kDLCUDA
 ANY_DEVICE = -1  # the number of a device that the exporter does not tell
@@ -162,8 +162,9 @@ def _from_dlpack(array, name: str, dtype: str | None) -> Tensor:
             f"{name}: expects host or CUDA memory, got DLPack device type {device[0]}, id {device[1]}"
         )
     try:
-        # -1: the exporter makes no stream wait.
-        capsule = array.__dlpack__(stream=-1) if device[0] == CUDA else array.__dlpack__()
+        # -1: the exporter makes no stream wait. Torch exports tensors of the current device alone.
+        with _torch.device_guard(device[1] if device[0] == CUDA else None):
+            capsule = array.__dlpack__(stream=-1) if device[0] == CUDA else array.__dlpack__()
     except (BufferError, RuntimeError, TypeError) as error:
         raise ValueError(f"{name}: cannot be borrowed through DLPack: {error}") from error
     # An unconsumed capsule frees its tensor when it dies, so holding it is all that borrowing takes.

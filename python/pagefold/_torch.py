@@ -9,7 +9,10 @@ from __future__ import annotations
 import contextlib
 import sys
 
-from ._tensor import Tensor
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
 
 _DTYPES = {
     "f32": "float32",

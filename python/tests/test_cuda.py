@@ -110,6 +110,7 @@ class ThroughInterface:
     """The same through the CUDA array interface, which has neither bfloat16 nor a device."""
 
     def __init__(self, array, **change):
+        self.array = array  # what lends memory keeps it
         self.__cuda_array_interface__ = {
             "shape": array.shape,
             "typestr": array.dtype.str,
@@ -316,7 +317,7 @@ def test_results_are_torchs_on_the_arguments_device_and_the_stream_is_torchs(dri
     assert torch.made == [((6, 8), "bfloat16", 1)]
     assert isinstance(out, TorchTensor) and driver.words(0)[8] == out.array.ctypes.data
     assert driver.calls("cuLaunchKernel") == ["cuLaunchKernel(300, [264 1 1 128 1 1 0], stream 901)"]
-    assert torch.guarded == [1, "left"]
+    assert torch.guarded == [1, "left"] * 3, "two borrowed tensors, one launch"
 
 
 def test_an_explicit_stream_goes_before_torchs(driver, torch, arrays):

@@ -15,7 +15,7 @@ import torch
 from decode_shapes import LARGE_TOKENS, SHAPES
 from gpu_run import DTYPES, Bench, in_turn, reference, series
 from gpu_table import Column
-from graphs import DENSE
+from kernels import DENSE
 from peers import Cubin, Ours, result
 
 import pagefold as pf

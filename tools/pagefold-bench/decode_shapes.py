@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from graphs import GROUPED, Kernel, short
+from kernels import GROUPED, Kernel, short
 
 ROTATED_BYTES = 300 << 20  # of K and V between two calls on the same cache: several times the L2
 BYTES = {"bf16": 2, "f16": 2}

@@ -14,7 +14,7 @@ import gpu_table
 import torch
 from gpu_run import DTYPES, IDLE, Bench, in_turn, reference, series
 from gpu_table import Column
-from graphs import DENSE
+from kernels import DENSE
 from peers import Cubin, Ours, result
 from prefill_shapes import PREFILL, SHAPES, VARIANTS, VARIED
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from graphs import DENSE, GROUPED, Kernel, short
+from kernels import DENSE, GROUPED, Kernel, short
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,7 +32,7 @@ gpu.module @kernels {
         // CHECK: llvm.add %[[LOW]], %[[ROWS]]
         // CHECK: llvm.xor %[[SIXTEEN]], %[[LOW]]
         // CHECK: %[[A:.*]] = llvm.inline_asm has_side_effects asm_dialect = att "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,r,~{memory}" %{{.*}} : (i32) -> !llvm.struct<(i32, i32, i32, i32)>
-        %a = hopper.load_block %k[%t] of %warp column 0 : !ring
+        %a = hopper.load_block %k[%t] of %warp row 0 column 0 : !ring
         // Columns 80 to 95 are units 2 and 3 of panel 1, which starts 16 rows of 128 bytes behind panel 0.
         // CHECK: %[[ROWS_T:.*]] = llvm.shl %[[SIXTEEN]], %[[C3]]
         // CHECK: llvm.add %[[LOW]], %[[ROWS_T]]
@@ -40,7 +40,7 @@ gpu.module @kernels {
         // CHECK: llvm.xor %[[UNIT]], %[[C2]]
         // CHECK: %[[IN_PANEL:.*]] = llvm.add %{{.*}}, %[[PANEL]]
         // CHECK: "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,r,~{memory}" %[[IN_PANEL]]
-        %b = hopper.load_block %k[%t] of %warp column 80 transposed : !ring
+        %b = hopper.load_block %k[%t] of %warp row 0 column 80 transposed : !ring
         %yes = arith.cmpi slt, %t, %warp : i32
         // Zeros where the condition does not hold, and then nothing is read.
         // CHECK: %[[ADDRESS:.*]] = llvm.getelementptr %[[P]][%[[I]]] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i16

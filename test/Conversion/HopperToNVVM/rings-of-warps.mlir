@@ -17,15 +17,12 @@ gpu.module @kernels {
     // CHECK-DAG: %[[TILE:.*]] = llvm.mlir.constant(4096 : i32)
     // CHECK-DAG: %[[FULL_AT:.*]] = llvm.mlir.constant(131136 : i32)
     // CHECK-DAG: %[[VALUES_FULL_AT:.*]] = llvm.mlir.constant(131328 : i32)
-    // One thread initialises each barrier.
+    // The first lane of each warp initialises the barriers of its own ring.
     // CHECK: %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
-    // CHECK: %[[OWN_BARRIER:.*]] = llvm.mul %[[THREAD]], %{{.*}}
-    // CHECK: %[[FULL:.*]] = llvm.add %[[BASE:.*]], %[[FULL_AT]]
-    // CHECK: %[[KEY_BARRIER:.*]] = llvm.add %[[OWN_BARRIER]], %[[FULL]]
-    // CHECK: "{ .reg .pred p; setp.lt.u32 p, $1, 24; @p mbarrier.init.shared::cta.b64 [$0], 1; }", "r,r,~{memory}" %[[KEY_BARRIER]], %[[THREAD]]
+    // CHECK: llvm.lshr %[[THREAD]], %{{.*}}
+    // CHECK: setp.eq.u32 p, $1, 0; @p mbarrier.init.shared::cta.b64 [$0+0], 1; @p mbarrier.init.shared::cta.b64 [$0+8], 1; @p mbarrier.init.shared::cta.b64 [$0+16], 1; }
     %k = hopper.alloc_ring readers 0 : !keys
-    // CHECK: %[[VALUES_FULL:.*]] = llvm.add %[[BASE]], %[[VALUES_FULL_AT]]
-    // CHECK: "{ .reg .pred p; setp.lt.u32 p, $1, 16; @p mbarrier.init.shared::cta.b64 [$0], 1; }", "r,r,~{memory}" %{{.*}}, %[[THREAD]]
+    // CHECK: @p mbarrier.init.shared::cta.b64 [$0+0], 1; @p mbarrier.init.shared::cta.b64 [$0+8], 1; }
     // CHECK-NOT: mbarrier.init.shared
     // CHECK: nvvm.barrier
     %v = hopper.alloc_ring readers 0 : !values
@@ -37,12 +34,12 @@ gpu.module @kernels {
         // CHECK: %[[FIRST:.*]] = llvm.mul %[[WARP:.*]], %[[C3]]
         // CHECK: %[[STAGE:.*]] = llvm.add %[[OWN]], %[[FIRST]]
         // CHECK: %[[IN_FULL:.*]] = llvm.mul %[[STAGE]], %{{.*}}
-        // CHECK: %[[STAGE_FULL:.*]] = llvm.add %[[IN_FULL]], %[[FULL]]
+        // CHECK: %[[STAGE_FULL:.*]] = llvm.add %[[IN_FULL]], %{{.*}}
         // CHECK: %[[POINTER:.*]] = llvm.inttoptr %[[STAGE_FULL]]
         // CHECK: nvvm.mbarrier.arrive.expect_tx %[[POINTER]], %[[TILE]]
         hopper.expect %k[%t] of %warp : !keys
         // CHECK: %[[PLACE:.*]] = llvm.mul %[[STAGE]], %[[TILE]]
-        // CHECK: llvm.add %[[PLACE]], %[[BASE]]
+        // CHECK: llvm.add %[[PLACE]], %{{.*}}
         // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[MAP]], %[[POINTER]], box[
         hopper.fill %k[%t] of %warp from %map[%t, %t, %t] : !keys, !map
         // CHECK: %[[ROUND:.*]] = llvm.udiv %[[T]], %[[C3]]
@@ -51,9 +48,9 @@ gpu.module @kernels {
         hopper.wait %k[%t] of %warp : !keys
         // Of two stages: the lowest bit, and the others.
         // CHECK: llvm.mul %[[WARP]], %[[C2]]
-        // CHECK: %[[VALUE_FULL:.*]] = llvm.add %{{.*}}, %[[VALUES_FULL]]
+        // CHECK: %[[VALUE_FULL:.*]] = llvm.add %{{.*}}, %{{.*}}
         // CHECK: llvm.lshr %[[T]]
-        // CHECK: WAIT: mbarrier.try_wait.parity{{.*}} %[[VALUE_FULL]],
+        // CHECK: WAIT: mbarrier.try_wait.parity{{.*}} %{{.*}},
         hopper.wait %v[%t] of %warp : !values
       }
     }

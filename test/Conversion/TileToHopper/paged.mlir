@@ -10,7 +10,7 @@
 // A launch refuses pools that are gathered, and results, where they do not lie at multiples of 16 bytes.
 // BOXES-NOT: align = 16
 // BOXES-SAME: {access = "write", align = 16 : i64
-// GATHER-SAME: {access = "read", align = 16 : i64, dtype = "bf16", {{[^}]*}}shape = ["{{[^"]*}}", 12, 2, 128]}, {access = "read", align = 16 : i64, dtype = "bf16", {{[^}]*}}shape = ["{{[^"]*}}", 12, 2, 128]}, {access = "read", dtype = "i32"
+// GATHER-SAME: {access = "readwrite", align = 16 : i64, dtype = "bf16", {{[^}]*}}shape = ["{{[^"]*}}", 12, 2, 128]}, {access = "readwrite", align = 16 : i64, dtype = "bf16", {{[^}]*}}shape = ["{{[^"]*}}", 12, 2, 128]}, {access = "read", dtype = "i32"
 // GATHER-SAME: {access = "write", align = 16 : i64
 // BOXES-SAME: {arg = 2 : i64, box_rows = 16 : i64, element = "bf16", kind = "page_map", panels = 2 : i64}
 // BOXES-SAME: {arg = 2 : i64, kind = "page_step", of = "page", panels = 2 : i64}

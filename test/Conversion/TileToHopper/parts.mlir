@@ -1,7 +1,7 @@
 // Few query tiles, many keys: parts of the keys, whose states the last warp merges. A score region may give the smallest f32 in
 // each part (A04): every difference to a maximum comes before the product with the exponent, and only what is finite is
 // subtracted.
-// RUN: pagefold-opt %s --attn-to-tile --tile-online-softmax --tile-select-schedule="target=cuda" --tile-visit-lists --tile-to-hopper --canonicalize --cse | FileCheck %s
+// RUN: pagefold-opt %s --attn-to-tile --tile-online-softmax --tile-select-schedule="target=cuda form=pipelined" --tile-visit-lists --tile-to-hopper --canonicalize --cse | FileCheck %s
 
 func.func @f(%q: tensor<?x4x64xbf16>, %rows: tensor<?xi32>, %k: tensor<?x4x64xbf16>, %v: tensor<?x4x64xbf16>,
              %kv_rows: tensor<?xi32>, %bias: tensor<16x4096xf32>) -> tensor<?x4x64xbf16>

@@ -5,7 +5,7 @@
 // One map of rows of one page and head, whatever the strides are: no view of whole pages.
 // CHECK: tile.plan @f
 // CHECK-NOT: page_map
-// CHECK-SAME: {arg = 2 : i64, box = [64, 16, 1, 1], dims = [{extent = 40 : i64}, {extent = 48 : i64, stride_of = 1 : i64}, {extent = 2 : i64, stride_of = 2 : i64}, {extent_of = 0 : i64, stride_of = 0 : i64}], element = "f16", kind = "map"}
+// CHECK-SAME: {arg = 2 : i64, box = [64, 16, 1, 1], dims = [{extent = 40 : i64}, {extent = 48 : i64, stride_of = 1 : i64}, {extent = 2 : i64, stride_of = 2 : i64}, {extent_of = 0 : i64, stride_of = 0 : i64}], element = "f16", kind = "map", read_once}
 // CHECK-NOT: page_map
 // CHECK-SAME: threads = 256
 
@@ -35,12 +35,12 @@
 // CHECK: scf.while
 // The slice's own, checked as it is used: an id outside the pool is reported, and page -1 is zeros.
 // CHECK: %[[KEY:.*]] = hopper.shuffle
-// CHECK-NEXT: %[[FOUND:.*]] = hopper.shuffle %{{.*}}
+// CHECK: %[[SLOT:.*]] = arith.remui %[[KEY]], %c48
+// CHECK: %[[FOUND:.*]] = hopper.shuffle %{{.*}}
 // CHECK: %[[OUTSIDE:.*]] = arith.cmpi uge, %[[FOUND]], %[[POOL:.*]] : i32
 // CHECK: %[[PAGE:.*]] = arith.select %[[OUTSIDE]], %c-1_i32, %[[FOUND]]
 // CHECK: hopper.report {{.*}}, %[[FOUND]], %[[POOL]] reason 5
 // A slot of a page of 48, in which a slice lies whole.
-// CHECK: %[[SLOT:.*]] = arith.remui %[[KEY]], %c48
 // CHECK: hopper.expect %[[K]]
 // CHECK-NEXT: hopper.fill %[[K]]{{.*}} panel 0 from %{{.*}}[%c0_i32, %[[SLOT]], %{{.*}}, %[[PAGE]]] :
 // CHECK-NEXT: hopper.expect %[[V]]
@@ -49,9 +49,9 @@
 // CHECK: hopper.load_pair {{.*}} : <f16>, i64
 // CHECK: hopper.wait %[[K]]
 // CHECK: %[[A:.*]] = hopper.load_block %[[K]]{{.*}} column 0 :
+// CHECK: hopper.load_block %[[K]]{{.*}} column 32 :
 // CHECK-NEXT: hopper.contract_block %[[A]], %[[Q0:.*]] into %cst{{.*}} of f16
 // CHECK-NEXT: hopper.contract_block %[[A]], %[[Q1:.*]] into %cst{{.*}} of f16
-// CHECK: hopper.load_block %[[K]]{{.*}} column 32 :
 // The score region on scaled scores, of two columns and two rows of each block.
 // CHECK-COUNT-8: math.tanh
 // CHECK: hopper.wait %[[V]]

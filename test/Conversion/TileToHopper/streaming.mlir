@@ -10,7 +10,7 @@
 // CHECK-SAME: {access = "read", dtype = "bf16", name = "arg2"
 // CHECK-SAME: {access = "write", align = 4 : i64, dtype = "bf16", name = "out0"
 // CHECK-SAME: op = "tile.space", params = [
-// CHECK-SAME: {arg = 2 : i64, box = [64, 16, 2, 1], dims = [{extent = 64 : i64}, {extent_of = 0 : i64, stride_of = 0 : i64}, {extent = 2 : i64, stride = 128 : i64}, {extent = 2 : i64, stride_of = 1 : i64}], element = "bf16", kind = "map"}
+// CHECK-SAME: {arg = 2 : i64, box = [64, 16, 2, 1], dims = [{extent = 64 : i64}, {extent_of = 0 : i64, stride_of = 0 : i64}, {extent = 2 : i64, stride = 128 : i64}, {extent = 2 : i64, stride_of = 1 : i64}], element = "bf16", kind = "map", read_once}
 // CHECK-SAME: {arg = 3 : i64, box = [64, 16, 2, 1]
 // CHECK-SAME: {kind = "workspace", offset = 256 : i64}
 // CHECK-SAME: threads = 256 : i64}]
@@ -18,10 +18,10 @@
 // CHECK-SAME: workspace = 540928 : i64, workspace_head = 540928 : i64
 
 // CHECK: hopper.kernel @f_k0(
-// CHECK: %[[K:.*]] = hopper.alloc_ring readers 0 : <2 x 16 x 128, bf16 warps 8>
-// CHECK-NEXT: %[[V:.*]] = hopper.alloc_ring readers 0 : <2 x 16 x 128, bf16 warps 8>
-// Two states a warp: 4 rows of 132 words, and 8 words that say whose they are.
-// CHECK-NEXT: %[[W:.*]] = hopper.alloc_words : <8576>
+// CHECK: %[[K:.*]] = hopper.alloc_ring readers 0 : <3 x 16 x 128, bf16 warps 8>
+// CHECK-NEXT: %[[V:.*]] = hopper.alloc_ring readers 0 : <3 x 16 x 128, bf16 warps 8>
+// Two states a warp: 4 rows of 132 words, one of them in the memory of its keys, and 12 words that say whose they are.
+// CHECK-NEXT: %[[W:.*]] = hopper.alloc_words over %[[K]] : <53568>
 // CHECK: stream warpgroups 2 registers 256 (%[[WG:.*]]: i32, %[[IN_WG:.*]]: i32)
 // CHECK: %[[WARP:.*]] = arith.addi %{{.*}}, %[[IN_WG]]
 // CHECK: %[[LANE:.*]] = hopper.lane
@@ -59,13 +59,13 @@
 // Slice after slice: scores in two chains.
 // CHECK: scf.while
 // CHECK: hopper.wait %[[K]][%[[TURN:.*]]] of %[[WARP]]
-// CHECK-NEXT: %[[A0:.*]] = hopper.load_block %[[K]][%[[TURN]]] of %[[WARP]] column 0 :
+// CHECK-NEXT: %[[A0:.*]] = hopper.load_block %[[K]][%[[TURN]]] of %[[WARP]] row 0 column 0 :
+// CHECK-NEXT: %[[A1:.*]] = hopper.load_block %[[K]][%[[TURN]]] of %[[WARP]] row 0 column 16 :
+// CHECK-NEXT: %[[A2:.*]] = hopper.load_block %[[K]][%[[TURN]]] of %[[WARP]] row 0 column 32 :
+// CHECK: hopper.load_block %[[K]][%[[TURN]]] of %[[WARP]] row 0 column 112 :
 // CHECK-NEXT: %[[S0:.*]] = hopper.contract_block %[[A0]], %{{.*}} into %cst{{.*}} of bf16
-// CHECK-NEXT: hopper.load_block %[[K]][%[[TURN]]] of %[[WARP]] column 16 :
-// CHECK-NEXT: hopper.contract_block {{.*}} into %cst{{.*}} of bf16
-// CHECK-NEXT: hopper.load_block %[[K]][%[[TURN]]] of %[[WARP]] column 32 :
-// CHECK-NEXT: hopper.contract_block {{.*}} into %[[S0]] of bf16
-// CHECK: hopper.load_block %[[K]][%[[TURN]]] of %[[WARP]] column 112 :
+// CHECK-NEXT: hopper.contract_block %[[A1]], %{{.*}} into %cst{{.*}} of bf16
+// CHECK-NEXT: hopper.contract_block %[[A2]], %{{.*}} into %[[S0]] of bf16
 // The mask, the maximum of eight lanes, the weights as a right block.
 // CHECK: %[[VISIBLE:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : vector<2xi32>
 // CHECK: %[[SEEN:.*]] = arith.select %[[VISIBLE]], %{{.*}}, %{{.*}} : vector<2xi1>, vector<2xf32>
@@ -78,15 +78,15 @@
 // CHECK: hopper.transpose_pairs
 // Values: bits of keys past the length are cleared; the accumulator is rescaled on its way.
 // CHECK: hopper.wait %[[V]][%[[TURN]]] of %[[WARP]]
-// CHECK: %[[LOADED:.*]] = hopper.load_block %[[V]][%[[TURN]]] of %[[WARP]] column 0 transposed
+// CHECK: %[[LOADED:.*]] = hopper.load_block %[[V]][%[[TURN]]] of %[[WARP]] row 0 column 0 transposed
+// CHECK: hopper.load_block %[[V]][%[[TURN]]] of %[[WARP]] row 0 column 112 transposed
 // CHECK: %[[PRESENT:.*]] = arith.andi %[[LOADED]], %[[BITS:.*]] : vector<4xi32>
 // CHECK: %[[SCALED:.*]] = arith.mulf
 // CHECK: hopper.contract_block %[[PRESENT]], %[[WEIGHTS:.*]] into %[[SCALED]]
-// CHECK: hopper.load_block %[[V]][%[[TURN]]] of %[[WARP]] column 112 transposed
 // CHECK: hopper.contract_block
 // All lanes have read the stage: the same one, a round later, is filled.
 // CHECK: hopper.sync_warp
-// CHECK: %[[LATER:.*]] = arith.addi %[[TURN]], %c2
+// CHECK: %[[LATER:.*]] = arith.addi %[[TURN]], %c3
 // CHECK: hopper.expect %[[K]][%[[LATER]]] of %[[WARP]]
 // CHECK: hopper.fill %[[V]][%[[LATER]]] of %[[WARP]]
 
@@ -99,9 +99,9 @@
 // Another one is left to the CTA: accumulator, maximum and sum, and what it is a piece of.
 // CHECK: } else {
 // CHECK: hopper.column_reduce sum
-// CHECK: hopper.store_words {{.*}} : f32, <8576>
-// CHECK: hopper.store_words {{.*}} : vector<2xf32>, <8576>
-// CHECK-COUNT-2: hopper.store_words {{.*}} : vector<4xi32>, <8576>
+// CHECK: hopper.store_words {{.*}} : f32, <53568>
+// CHECK: hopper.store_words {{.*}} : vector<2xf32>, <53568>
+// CHECK-COUNT-2: hopper.store_words {{.*}} : vector<4xi32>, <53568>
 
 // CHECK: hopper.barrier_sync %c1_i32 threads 256
 

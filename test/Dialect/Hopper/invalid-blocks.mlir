@@ -3,8 +3,8 @@
 
 // load_block C1
 func.func @f(%r: !hopper.ring<3 x 32 x 128, bf16 warps 8>, %i: i32) {
-  // expected-error@+1 {{C1: expects a tile of 16 rows in order panels, got '!hopper.ring<3 x 32 x 128, bf16 warps 8>'}}
-  %a = hopper.load_block %r[%i] of %i column 0 : !hopper.ring<3 x 32 x 128, bf16 warps 8>
+  // expected-error@+1 {{C1: expects 16 rows from a multiple of 16 on, in order panels, got row 32 of '!hopper.ring<3 x 32 x 128, bf16 warps 8>'}}
+  %a = hopper.load_block %r[%i] of %i row 32 column 0 : !hopper.ring<3 x 32 x 128, bf16 warps 8>
   return
 }
 
@@ -12,8 +12,8 @@ func.func @f(%r: !hopper.ring<3 x 32 x 128, bf16 warps 8>, %i: i32) {
 
 // load_block C1
 func.func @f(%r: !hopper.ring<3 x 16 x 128, bf16 order octets warps 8>, %i: i32) {
-  // expected-error@+1 {{C1: expects a tile of 16 rows in order panels, got '!hopper.ring<3 x 16 x 128, bf16 order octets warps 8>'}}
-  %a = hopper.load_block %r[%i] of %i column 0 : !hopper.ring<3 x 16 x 128, bf16 order octets warps 8>
+  // expected-error@+1 {{C1: expects 16 rows from a multiple of 16 on, in order panels, got row 0 of '!hopper.ring<3 x 16 x 128, bf16 order octets warps 8>'}}
+  %a = hopper.load_block %r[%i] of %i row 0 column 0 : !hopper.ring<3 x 16 x 128, bf16 order octets warps 8>
   return
 }
 
@@ -22,7 +22,7 @@ func.func @f(%r: !hopper.ring<3 x 16 x 128, bf16 order octets warps 8>, %i: i32)
 // load_block C2
 func.func @f(%r: !hopper.ring<3 x 16 x 128, bf16 warps 8>, %i: i32) {
   // expected-error@+1 {{C2: expects a column that is a multiple of 16 below 128, got 8}}
-  %a = hopper.load_block %r[%i] of %i column 8 : !hopper.ring<3 x 16 x 128, bf16 warps 8>
+  %a = hopper.load_block %r[%i] of %i row 0 column 8 : !hopper.ring<3 x 16 x 128, bf16 warps 8>
   return
 }
 
@@ -31,7 +31,7 @@ func.func @f(%r: !hopper.ring<3 x 16 x 128, bf16 warps 8>, %i: i32) {
 // load_block C2: the depth of 72 columns is 80
 func.func @f(%r: !hopper.ring<3 x 16 x 72, bf16 warps 8>, %i: i32) {
   // expected-error@+1 {{C2: expects a column that is a multiple of 16 below 80, got 80}}
-  %a = hopper.load_block %r[%i] of %i column 80 : !hopper.ring<3 x 16 x 72, bf16 warps 8>
+  %a = hopper.load_block %r[%i] of %i row 0 column 80 : !hopper.ring<3 x 16 x 72, bf16 warps 8>
   return
 }
 
@@ -40,7 +40,7 @@ func.func @f(%r: !hopper.ring<3 x 16 x 72, bf16 warps 8>, %i: i32) {
 // load_block C2
 func.func @f(%r: !hopper.ring<3 x 16 x 128, bf16 warps 8>, %i: i32) {
   // expected-error@+1 {{C2: expects a column that is a multiple of 16 below 128, got -16}}
-  %a = hopper.load_block %r[%i] of %i column -16 : !hopper.ring<3 x 16 x 128, bf16 warps 8>
+  %a = hopper.load_block %r[%i] of %i row 0 column -16 : !hopper.ring<3 x 16 x 128, bf16 warps 8>
   return
 }
 
@@ -93,8 +93,8 @@ func.func @f(%x: vector<4xf32>, %p: !hopper.pointer<bf16>, %i: i32) {
 
 // hand_over C2
 func.func @f(%x: vector<4xf32>, %p: !hopper.pointer<f32>, %i: i32) {
-  // expected-error@+1 {{C2: expects from 1 to 4 vectors, got 5}}
-  hopper.hand_over %x, %x, %x, %x, %x to %p[%i] : !hopper.pointer<f32>
+  // expected-error@+1 {{C2: expects from 1 to 32 vectors, got 33}}
+  hopper.hand_over %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x to %p[%i] : !hopper.pointer<f32>
   return
 }
 
@@ -111,7 +111,7 @@ func.func @f(%p: !hopper.pointer<i32>, %i: i32) {
 
 // collect C2
 func.func @f(%p: !hopper.pointer<f32>, %i: i32) {
-  // expected-error@+1 {{C2: expects from 1 to 16 vectors, as many for each packet, got 3 for 2 packets}}
+  // expected-error@+1 {{C2: expects from 1 to 32 vectors, as many for each packet, got 3 for 2 packets}}
   %x:3 = hopper.collect 2 packets from %p[%i] stride 4 below %i
     : !hopper.pointer<f32> -> vector<4xf32>, vector<4xf32>, vector<4xf32>
   return
@@ -121,7 +121,7 @@ func.func @f(%p: !hopper.pointer<f32>, %i: i32) {
 
 // collect C2
 func.func @f(%p: !hopper.pointer<f32>, %i: i32) {
-  // expected-error@+1 {{C2: expects from 1 to 16 vectors, as many for each packet, got 1 for 0 packets}}
+  // expected-error@+1 {{C2: expects from 1 to 32 vectors, as many for each packet, got 1 for 0 packets}}
   %x = hopper.collect 0 packets from %p[%i] stride 4 below %i : !hopper.pointer<f32> -> vector<4xf32>
   return
 }
@@ -130,10 +130,9 @@ func.func @f(%p: !hopper.pointer<f32>, %i: i32) {
 
 // collect C2
 func.func @f(%p: !hopper.pointer<f32>, %i: i32) {
-  // expected-error@+1 {{C2: expects from 1 to 16 vectors, as many for each packet, got 17 for 17 packets}}
-  %x:17 = "hopper.collect"(%p, %i, %i) {packets = 17 : i64, stride = 4 : i64} : (!hopper.pointer<f32>, i32, i32)
-    -> (vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>,
-        vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>)
+  // expected-error@+1 {{C2: expects from 1 to 32 vectors, as many for each packet, got 33 for 33 packets}}
+  %x:33 = "hopper.collect"(%p, %i, %i) {packets = 33 : i64, stride = 4 : i64} : (!hopper.pointer<f32>, i32, i32)
+    -> (vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>)
   return
 }
 
@@ -170,5 +169,14 @@ func.func @f(%w: !hopper.words<64>, %i: i32) {
 func.func @f(%x: i64, %w: !hopper.words<64>, %i: i32) {
   // expected-error@+1 {{op operand #0 must be}}
   hopper.store_words %x, %w[%i] : i64, !hopper.words<64>
+  return
+}
+
+// -----
+
+// widen_block C1
+func.func @f(%x: vector<4xi32>) {
+  // expected-error@+1 {{C1: expects part 0 or 1, got 2}}
+  %a = hopper.widen_block %x part 2
   return
 }

@@ -164,7 +164,7 @@ hopper.kernel @f() {
   hopper.roles {
     all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {
       // expected-error@+1 {{C5: expects a warp to be named for a ring of warps, and for no other, got '!hopper.ring<2 x 16 x 128, bf16>'}}
-      %b = hopper.load_block %a[%wg] of %warp column 0 : !ring
+      %b = hopper.load_block %a[%wg] of %warp row 0 column 0 : !ring
     }
   }
   hopper.return

@@ -122,5 +122,11 @@ func.func private @f(!hopper.tensor_map<box[128, 64], bf16>)
 // -----
 
 // tensor_map C4
-// expected-error@+1 {{C4: expects bf16 or f16 elements, got 'f32'}}
+// expected-error@+1 {{C4: expects bf16, f16 or f8E4M3FN elements, got 'f32'}}
 func.func private @f(!hopper.tensor_map<box[64, 64], f32>)
+
+// -----
+
+// ring C7
+// expected-error@+1 {{C7: expects f8E4M3FN in a ring of warps only}}
+func.func private @f(!hopper.ring<2 x 32 x 128, f8E4M3FN>)

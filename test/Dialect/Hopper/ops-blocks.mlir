@@ -24,11 +24,15 @@ gpu.module @kernels {
         hopper.fill %k[%n] of %warp from %map[%n, %n, %n] : !keys, !map
         // CHECK: hopper.wait %[[K]][%{{.*}}] of %[[WARP]] : <3 x 16 x 128, bf16 warps 4>
         hopper.wait %k[%n] of %warp : !keys
-        // CHECK: %[[A:.*]] = hopper.load_block %[[K]][%{{.*}}] of %[[WARP]] column 112 : <3 x
-        %a = hopper.load_block %k[%n] of %warp column 112 : !keys
+        // CHECK: %[[A:.*]] = hopper.load_block %[[K]][%{{.*}}] of %[[WARP]] row 0 column 112 : <3 x
+        %a = hopper.load_block %k[%n] of %warp row 0 column 112 : !keys
         // The depth of 72 columns is 80.
-        // CHECK: %[[B:.*]] = hopper.load_block %[[V]][%{{.*}}] of %[[WARP]] column 64 transposed : <2 x
-        %b = hopper.load_block %v[%n] of %warp column 64 transposed : !values
+        // CHECK: %[[B:.*]] = hopper.load_block %[[V]][%{{.*}}] of %[[WARP]] row 0 column 64 transposed : <2 x
+        %b = hopper.load_block %v[%n] of %warp row 0 column 64 transposed : !values
+        // CHECK: hopper.widen_block %[[A]] part 1
+        %wide = hopper.widen_block %a part 1
+        // CHECK: hopper.widen_block %[[B]] part 0 transposed
+        %wide_t = hopper.widen_block %b part 0 transposed
         %yes = arith.constant true
         // CHECK: %[[Q:.*]] = hopper.load_pair %{{.*}}[%{{.*}}] if %{{.*}} : <bf16>, i64
         %q0 = hopper.load_pair %halves[%i] if %yes : !hopper.pointer<bf16>, i64

@@ -57,8 +57,8 @@ func.func private @c2() attributes {tile.a = #tile.schedule<pipelined, q_tile 12
 
 // -----
 
-// expected-error@+1 {{C2: expects kv_tile to be a multiple of 16 from 16 to 16 for streaming, got 32}}
-func.func private @c2() attributes {tile.a = #tile.schedule<streaming, q_tile 8, kv_tile 32, splits 1>}
+// expected-error@+1 {{C2: expects kv_tile to be a multiple of 16 from 16 to 32 for streaming, got 48}}
+func.func private @c2() attributes {tile.a = #tile.schedule<streaming, q_tile 8, kv_tile 48, splits 1>}
 
 // -----
 

@@ -43,7 +43,8 @@ func.func @bytes(%q: tensor<?x8x128xbf16>, %cache: !cache, %rows: tensor<?xi32>)
 // CHECK-LABEL: func.func @floats
 // CHECK: tile.space {{.*}} schedule <simt, q_tile 1, kv_tile 16, splits 16>
 // REMARK: Function=floats | Remark="#tile.schedule<simt, q_tile 1, kv_tile 16, splits 16> from row simt
-// REMARK: Function=floats | Remark="row streaming rejected: keys are neither bf16 nor f16"
+// REMARK: Function=floats | Remark="row streaming rejected: keys are of none of bf16, f16 and f8E4M3FN"
+// REMARK: Function=floats | Remark="row streaming-bytes rejected: keys are not of 8 bits"
 // REMARK: Function=floats | Remark="row pipelined rejected: keys are neither bf16 nor f16"
 // REMARK: Function=floats | Remark="row pipelined-wide rejected: keys are neither bf16 nor f16"
 func.func @floats(%q: tensor<?x8x128xf32>, %k: tensor<?x2x128xf32>, %rows: tensor<?xi32>) -> tensor<?x8x128xf32>
@@ -59,10 +60,21 @@ func.func @floats(%q: tensor<?x8x128xf32>, %k: tensor<?x2x128xf32>, %rows: tenso
 // SIMT-LABEL: func.func @decode
 // SIMT: schedule <simt, q_tile 1, kv_tile 16, splits 1>
 // REMARK: Function=decode | Remark="#tile.schedule<streaming, q_tile 16, kv_tile 16, splits 1> from row streaming: few query rows: every warp reads its share
-// REMARK-NOT: Function=decode
+// REMARK-NOT: Function=decode |
 func.func @decode(%q: tensor<?x8x128xbf16>, %k: tensor<?x2x128xbf16>, %rows: tensor<?xi32>) -> tensor<?x8x128xbf16>
     attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
   %o = attn.attention %q, %k, %k rows(%rows) kv_rows(%rows) scale 0.125 mask <causal>
     : tensor<?x8x128xbf16>, tensor<?x2x128xbf16>, tensor<?x2x128xbf16>, tensor<?xi32>, tensor<?xi32> -> tensor<?x8x128xbf16>
+  return %o : tensor<?x8x128xbf16>
+}
+
+// One row x group 4 of a cache of 8-bit floats: a slice is of 32 keys.
+// CHECK-LABEL: func.func @decode_bytes
+// CHECK: tile.space {{.*}} schedule <streaming, q_tile 16, kv_tile 32, splits 1>
+// REMARK: Function=decode_bytes | Remark="#tile.schedule<streaming, q_tile 16, kv_tile 32, splits 1> from row streaming-bytes
+func.func @decode_bytes(%q: tensor<?x8x128xbf16>, %cache: !cache, %rows: tensor<?xi32>) -> tensor<?x8x128xbf16>
+    attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
+  %o = attn.attention %q, %cache rows(%rows) scale 0.125 mask <causal>
+    : tensor<?x8x128xbf16>, !cache, tensor<?xi32> -> tensor<?x8x128xbf16>
   return %o : tensor<?x8x128xbf16>
 }

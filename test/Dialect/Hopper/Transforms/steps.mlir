@@ -69,7 +69,7 @@ gpu.module @kernels {
         %greater = arith.maxnumf %last#2, %m0 : vector<2xf32>
         %apart = arith.subf %m0, %greater : vector<2xf32>
         %exponent = arith.mulf %apart, %scales : vector<2xf32>
-        %share = hopper.approx ex2 %exponent
+        %share = hopper.approx ex2 %exponent : vector<2xf32>
         %end = hopper.scale_rows %ended by %share : !s
         %sum = hopper.row_reduce sum %end : !s
         hopper.store_rows %sum, %out[%c0] rows %rows below %tiles : !hopper.pointer<f32>

@@ -146,11 +146,65 @@ def TileSplitRows : Pass<"tile-split-rows"> {
     }
     ```
 
-    becomes two such spaces
+    becomes
 
     ```mlir
-    tile.space of %batch, %kv group 4 max_q_len 4 { ... }
-    tile.space of %batch, %kv group 4 min_q_len 5 { ... }
+    module {
+      func.func @f(%arg0: !tile.batch, %arg1: !tile.kv<8 heads, 128 x 128, bf16, page 16>, %arg2: memref<?x32x128xbf16>, %arg3: memref<?x32x128xbf16>) attributes {attn.bounds = #attn.bounds<batch 64, q_len 512, kv_len 8192>} {
+        %0 = tile.mask <"k <= q + kv_len - q_len">
+        tile.space of %arg0, %arg1 group 4 max_q_len 4 {
+        ^bb0(%arg4: !tile.item):
+          %1 = tile.load_q %arg2 at %arg4 scale 1.250000e-01 {
+          ^bb0(%arg5: !tile.tile<q x 128, f32>):
+            tile.yield %arg5 : !tile.tile<q x 128, f32>
+          } : memref<?x32x128xbf16> -> <q x 128, f32>
+          %2 = tile.init : <128>
+          %3 = tile.fold %arg4 init(%2) {
+          ^bb0(%arg5: index, %arg6: i1, %arg7: !tile.state<128>):
+            %4 = tile.load_k %arg1 at %arg4[%arg5] : <8 heads, 128 x 128, bf16, page 16> -> <kv x 128, f32>
+            %5 = tile.contract %1, %4 : <q x 128, f32>, <kv x 128, f32> -> <q x kv, f32>
+            %6 = tile.map %5 at %arg4[%arg5] mask(%0) partial(%arg6) {
+            ^bb0(%arg8: f32, %arg9: i32, %arg10: i32, %arg11: i32, %arg12: i32, %arg13: i32, %arg14: i32):
+              tile.yield %arg8 : f32
+            } : <q x kv, f32>
+            %newState, %weights = tile.softmax_step %arg7, %6 : <128>, <q x kv, f32>
+            %7 = tile.load_v %arg1 at %arg4[%arg5] : <8 heads, 128 x 128, bf16, page 16> -> <kv x 128, f32>
+            %8 = tile.accumulate %weights, %7 into %newState : <q x kv, f32>, <kv x 128, f32>, <128>
+            tile.yield %8 : !tile.state<128>
+          } : <128>
+          tile.finish %3 at %arg4 into %arg3 {
+          ^bb0(%arg5: f32, %arg6: i32, %arg7: i32, %arg8: i32, %arg9: i32, %arg10: i32):
+            tile.yield %arg5 : f32
+          } : <128>, memref<?x32x128xbf16>
+        } : <8 heads, 128 x 128, bf16, page 16>
+        tile.space of %arg0, %arg1 group 4 min_q_len 5 {
+        ^bb0(%arg4: !tile.item):
+          %1 = tile.load_q %arg2 at %arg4 scale 1.250000e-01 {
+          ^bb0(%arg5: !tile.tile<q x 128, f32>):
+            tile.yield %arg5 : !tile.tile<q x 128, f32>
+          } : memref<?x32x128xbf16> -> <q x 128, f32>
+          %2 = tile.init : <128>
+          %3 = tile.fold %arg4 init(%2) {
+          ^bb0(%arg5: index, %arg6: i1, %arg7: !tile.state<128>):
+            %4 = tile.load_k %arg1 at %arg4[%arg5] : <8 heads, 128 x 128, bf16, page 16> -> <kv x 128, f32>
+            %5 = tile.contract %1, %4 : <q x 128, f32>, <kv x 128, f32> -> <q x kv, f32>
+            %6 = tile.map %5 at %arg4[%arg5] mask(%0) partial(%arg6) {
+            ^bb0(%arg8: f32, %arg9: i32, %arg10: i32, %arg11: i32, %arg12: i32, %arg13: i32, %arg14: i32):
+              tile.yield %arg8 : f32
+            } : <q x kv, f32>
+            %newState, %weights = tile.softmax_step %arg7, %6 : <128>, <q x kv, f32>
+            %7 = tile.load_v %arg1 at %arg4[%arg5] : <8 heads, 128 x 128, bf16, page 16> -> <kv x 128, f32>
+            %8 = tile.accumulate %weights, %7 into %newState : <q x kv, f32>, <kv x 128, f32>, <128>
+            tile.yield %8 : !tile.state<128>
+          } : <128>
+          tile.finish %3 at %arg4 into %arg3 {
+          ^bb0(%arg5: f32, %arg6: i32, %arg7: i32, %arg8: i32, %arg9: i32, %arg10: i32):
+            tile.yield %arg5 : f32
+          } : <128>, memref<?x32x128xbf16>
+        } : <8 heads, 128 x 128, bf16, page 16>
+        return
+      }
+    }
     ```
 
     **Remarks** (category `SplitRows`): passed: where the limit is. Missed: why a space stays whole.

@@ -1,4 +1,4 @@
-# graphs.py - the attention graphs that the GPU tables time
+# kernels.py - the attention graphs that the GPU tables time
 #
 # Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
