@@ -119,6 +119,20 @@ def test_a_line_takes_the_fastest_of_its_place(bench):
     assert table.text(other, ["1.0", None], [cubin, library]).split("|")[1].split() == ["-", "3.000"]
 
 
+def test_rows_are_measured_and_printed_one_by_one(bench, capsys):
+    table, said = bench("gpu_table"), []
+    shapes = [types.SimpleNamespace(table="t", pages=pages, rate=lambda ms: 8 / ms) for pages in ((16, 64), (16,))]
+
+    def measure(shape):
+        said.append("measure")
+        return records(table, shape, *(("ours", "ours", page, 2.0) for page in shape.pages))
+
+    text = lambda line: f"pages of {line['page']}: {line['ours']['rate']}"
+    found, lines = table.measured(shapes, measure, [], text, lambda: said.append(capsys.readouterr().out))
+    assert said == ["measure", "pages of 16: 4.0\npages of 64: 4.0\n", "measure", "pages of 16: 4.0\n"]
+    assert len(found) == 3 and [line["page"] for line in lines] == [16, 64, 16]
+
+
 def test_a_dense_line_is_not_compared_with_itself(bench):
     table = bench("gpu_table")
     dense = table.Column("dense", "ours", contiguous=True)

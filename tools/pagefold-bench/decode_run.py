@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 
 import gpu_table
 import torch
 from decode_shapes import LARGE_TOKENS, SHAPES
 from gpu_run import DTYPES, Bench, in_turn, reference, series
 from gpu_table import Column
-from kernels import DENSE
+from kernels import DENSE, chosen
 from peers import Cubin, Ours, result
 
 import pagefold as pf
@@ -247,18 +246,17 @@ def run(arguments) -> None:
     print(f"{bench.machine()}; medians of {ROUNDS * REPLAYS} replays of a CUDA graph of calls that go round caches of "
           "300 MB and more, random normal inputs, pages permuted; peers of PyTorch on contiguous K and V")  # fmt: skip
     print(gpu_table.header("ms, and ours over each", FIGURES, COLUMNS), flush=True)
-    shapes = [shape for shape in SHAPES if re.search(arguments.only, str(shape))]
-    records, table = [], []
+    shapes = chosen(SHAPES, arguments.only)
     torch.cuda.synchronize()
     with torch.no_grad(), torch.cuda.stream(torch.cuda.Stream()):
         pools = {cache: Pool([s for s in shapes if s.cache == cache]) for cache in {s.cache for s in shapes}}
-        for shape in shapes:
-            measured = measure(bench, shape, pools[shape.cache])
-            records += measured
-            for page in shape.pages:
-                table.append(gpu_table.line(shape, page, measured, COLUMNS))
-                print(text(table[-1]), flush=True)
-            bench.between_shapes()
+        records, table = gpu_table.measured(
+            shapes,
+            lambda shape: measure(bench, shape, pools[shape.cache]),
+            COLUMNS,
+            text,
+            bench.between_shapes,
+        )
     summary(table)
     print("\n".join(gpu_table.compile_times(bench.manifest)))
     bench.finish(arguments.json, records=records, table=table)

@@ -7,9 +7,8 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 
-from kernels import GROUPED, Kernel, short
+from kernels import GROUPED, Kernel, chosen, short
 
 ROTATED_BYTES = 300 << 20  # of K and V between two calls on the same cache: several times the L2
 BYTES = {"bf16": 2, "f16": 2}
@@ -133,6 +132,6 @@ LARGE_TOKENS = 8 * 8192
 
 def jobs(arguments):
     """(key of the manifest, kernel, compiler's options) of everything to build, each once."""
-    shapes = [shape for shape in SHAPES if re.search(arguments.only, str(shape))]
+    shapes = chosen(SHAPES, arguments.only)
     for kernel in dict.fromkeys(shape.kernel(page) for shape in shapes for page in shape.pages):
         yield kernel.name, kernel, ()

@@ -53,6 +53,20 @@ def line(shape, page, records, columns) -> dict:
     return {"shape": str(shape), "table": shape.table, "page": page, **figures}
 
 
+def measured(shapes, measure, columns, text, pause) -> tuple[list[dict], list[dict]]:
+    """(records, lines) of a table, printed row by row: measure(shape) gives the records of a shape, text(line) a row;
+    pause() between shapes."""
+    records, table = [], []
+    for shape in shapes:
+        found = measure(shape)
+        records += found
+        for page in shape.pages:
+            table.append(line(shape, page, found, columns))
+            print(text(table[-1]), flush=True)
+        pause()
+    return records, table
+
+
 def ratio(line: dict, column: Column) -> float | None:
     """How many times as fast as a column ours is."""
     ours, peer = line[OURS.title], line[column.title]

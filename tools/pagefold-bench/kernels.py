@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pagefold as pf
 
@@ -50,6 +51,11 @@ class Kernel:
             mask = pf.causal() if self.causal else pf.no_mask()
             g.returns(*pf.attention(q, *keys, **rows, scale=self.dim**-0.5, mask=mask, lse=True))
         return g
+
+
+def chosen(shapes, only: str) -> list:
+    """The shapes whose name matches a pattern: what --only does."""
+    return [shape for shape in shapes if re.search(only, str(shape))]
 
 
 def short(length: int) -> str:

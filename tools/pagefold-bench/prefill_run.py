@@ -7,14 +7,13 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 
 import gpu_table
 import torch
 from gpu_run import DTYPES, IDLE, Bench, in_turn, reference, series
 from gpu_table import Column
-from kernels import DENSE
+from kernels import DENSE, chosen
 from peers import Cubin, Ours, result
 from prefill_shapes import PREFILL, SHAPES, VARIANTS, VARIED
 
@@ -185,7 +184,7 @@ def variants(bench: Bench, only: str) -> list[dict]:
     """What each pass is worth: the same kernels built without it."""
     print(f"\n{'TFLOP/s (share of all passes)':<32}" + "".join(f"{name:>20}" for name in ("all", *VARIANTS)))
     table = []
-    for shape in (s for s in VARIED if re.search(only, str(s))):
+    for shape in chosen(VARIED, only):
         base = shape.kernel(None).name
         keys = {("all", None): base, **{(name, None): f"{base} {name}" for name in VARIANTS}}
         figures = {r["name"]: r["rate"] for r in measure(bench, shape, keys, peers=False)}
@@ -202,17 +201,15 @@ def run(arguments) -> None:
     print(f"{bench.machine()}; medians of {ROUNDS * CALLS} calls ({ROUNDS * FEW_CALLS} of long ones), random normal "
           "inputs, pages permuted")  # fmt: skip
     print(gpu_table.header("TFLOP/s, and ours over each", FIGURES, COLUMNS), flush=True)
-    records, table = [], []
+    keys = lambda shape: {("ours", page): shape.kernel(page).name for page in shape.pages}
     with torch.no_grad():
-        for shape in (s for s in SHAPES if re.search(arguments.only, str(s))):
-            measured = measure(
-                bench, shape, {("ours", page): shape.kernel(page).name for page in shape.pages}
-            )
-            records += measured
-            for page in shape.pages:
-                table.append(gpu_table.line(shape, page, measured, COLUMNS))
-                print(text(table[-1]), flush=True)
-            bench.between_shapes()
+        records, table = gpu_table.measured(
+            chosen(SHAPES, arguments.only),
+            lambda shape: measure(bench, shape, keys(shape)),
+            COLUMNS,
+            text,
+            bench.between_shapes,
+        )
         summary(table)
         print("\n".join(gpu_table.compile_times(bench.manifest)))
         varied = variants(bench, arguments.only) if arguments.variants else []

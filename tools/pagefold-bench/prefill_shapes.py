@@ -7,9 +7,8 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 
-from kernels import DENSE, GROUPED, Kernel, short
+from kernels import DENSE, GROUPED, Kernel, chosen, short
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,7 +110,7 @@ VARIED = tuple(s for s in PREFILL if s.heads == 16 and s.q_len in (512, 2048, 16
 
 def jobs(arguments):
     """(key of the manifest, kernel, compiler's options) of everything to build, each once."""
-    shapes = [shape for shape in SHAPES if re.search(arguments.only, str(shape))]
+    shapes = chosen(SHAPES, arguments.only)
     kernels = dict.fromkeys(shape.kernel(page) for shape in shapes for page in shape.pages)
     for kernel in kernels:
         yield kernel.name, kernel, ()
