@@ -6,12 +6,19 @@
 
 import argparse
 import importlib
+import subprocess
+import sys
 import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "tools" / "pagefold-bench"
+import pagefold as pf
+from pagefold._tensor import numpy_dtype
+
+ROOT = Path(__file__).parents[2]
+FOLDER, EXAMPLES = ROOT / "tools" / "pagefold-bench", ROOT / "examples"
 L2_BYTES = 60 << 20
 
 
@@ -190,3 +197,28 @@ def test_the_map_of_a_decode_cubin(bench):
     assert list(extents) == [64, 64, 2, 8, 7]
     assert list(strides) == [8 * 256, 128, 256, 64 * 8 * 256]
     assert list(box) == [64, 16, 2, 1, 1]
+
+
+# ---- Compile times ----------------------------------------------------------------------------------
+
+
+def test_compile_prints_a_line_for_each_graph(library, tmp_path):
+    with pf.Graph("small", batch=1, q_len=1, kv_len=64) as g:
+        q, rows = g.tokens("q", heads=2, dim=16), g.rows()
+        g.returns(pf.attention(q, g.paged_kv("cache", heads=1, dim=16), rows=rows, scale=0.25, mask=pf.causal()))
+    (tmp_path / "small.mlir").write_text(str(g))
+    command = [sys.executable, str(FOLDER / "pagefold-bench"), "compile", str(tmp_path), "--rounds", "1"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert said[-2].split() == "open first compile CPU disk memory load".split()
+    name, *figures = said[-1].split()
+    assert name == "small" and len(figures) == 7 and all(float(figure) >= 0 for figure in figures)
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.mlir")), ids=lambda path: path.stem)
+def test_examples_take_an_empty_batch(bench, library, example):
+    """What --launch calls them with."""
+    function = pf.compile(example.read_text()).function()
+    zeros = lambda shape, dtype: np.zeros(shape, numpy_dtype(dtype))
+    results = function(**bench("compile_times").empty_batch(function, zeros))
+    for result in results if isinstance(results, tuple) else (results,):
+        assert result.shape[0] == 1 and not result.astype(np.float32).any()

@@ -5,8 +5,9 @@
 """Times the ways from a graph to a module. What has to be new is a new process, so that nothing is in its memory;
 the time to open the libraries is told apart.
 
-With --save the artifacts are kept in a folder, once as PTX and once as a cubin; --load takes it to a machine with a GPU and
-times what a first launch there waits for.
+On a machine with a GPU --launch goes on to the end of the first launch, cold and with what an earlier process has left on
+disk. It takes the compiler; where there is none, --save keeps artifacts in a folder, once as PTX and once as a cubin, and
+--load times on the GPU's machine what a first launch there waits for.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from prefill_build import assemble
+from gpu_build import assemble
 from prefill_shapes import SHAPES
 
 import pagefold as pf
-from pagefold import _abi, module
+from pagefold import _abi, _torch, module
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILT_IN = ("causal: 8 x 2k", "chunk: 512 on 32k x 4", "d256 causal: 8 x 2k")  # of the prefill table
@@ -49,8 +50,13 @@ def graphs(arguments) -> dict[str, str]:
 
 
 def child() -> None:
-    """Reads {"text", "options", "again"} and writes what a compile in this process took."""
+    """Reads a job and writes what it took, in milliseconds."""
     job = json.load(sys.stdin)
+    json.dump((first_launch if job["launch"] else compilations)(job), sys.stdout)
+
+
+def compilations(job: dict) -> dict:
+    """The first compile of a process, job["again"] others, and loading what came of them."""
     begin = time.perf_counter()
     _abi.compiler(), _abi.runtime()
     opened = time.perf_counter()
@@ -63,24 +69,58 @@ def child() -> None:
         cpus.append(time.process_time() - cpu)
     wall = time.perf_counter()
     pf.load(artifact)
-    json.dump(
-        {
-            "open": (opened - begin) * 1e3,
-            "first": walls[0] * 1e3,
-            "again": statistics.median(walls[1:] or walls) * 1e3,
-            "again_cpu": statistics.median(cpus[1:] or cpus) * 1e3,
-            "load": (time.perf_counter() - wall) * 1e3,
-            "found": "artifact-cache: found in " in remarks,
-        },
-        sys.stdout,
-    )
+    return {
+        "open": (opened - begin) * 1e3,
+        "first": walls[0] * 1e3,
+        "again": statistics.median(walls[1:] or walls) * 1e3,
+        "again_cpu": statistics.median(cpus[1:] or cpus) * 1e3,
+        "load": (time.perf_counter() - wall) * 1e3,
+        "found": "artifact-cache: found in " in remarks,
+    }
 
 
-def in_new_processes(text: str, options: dict, rounds: int, again: int) -> dict:
+def first_launch(job: dict) -> dict:
+    """From text to the end of a launch on a GPU whose context is there, and of another one."""
+    import torch
+
+    zeros = lambda shape, dtype: _torch.zeros(shape, dtype, "cuda")
+    torch.zeros(1, device="cuda")  # the context
+    _abi.compiler(), _abi.runtime()
+    torch.cuda.synchronize()
+    times = [time.perf_counter()]
+    artifact, remarks = module._compile(job["text"].encode(), json.dumps(job["options"]).encode())
+    times.append(time.perf_counter())
+    function = pf.load(artifact).function()
+    arguments = empty_batch(function, zeros)
+    for _ in range(2):
+        function(**arguments)
+        torch.cuda.synchronize()
+        times.append(time.perf_counter())
+    compiled, first, next_ = ((end - begin) * 1e3 for begin, end in zip(times, times[1:]))
+    return {"compile": compiled, "first": first, "next": next_, "found": "artifact-cache: found in " in remarks}
+
+
+def empty_batch(function, zeros) -> dict:
+    """Arguments of a function for one request without rows and without keys; zeros(shape, dtype) makes a tensor."""
+    sizes = lambda shape: [
+        size if isinstance(size, int) else 1 + int((size or "").partition("+")[2] or 0) for size in shape
+    ]
+    arguments = {}
+    for parameter in function.parameters:
+        tensors = [zeros(sizes(spec["shape"]), spec["dtype"]) for spec in parameter.specs]
+        if len(tensors) == 1:
+            arguments[parameter.name] = 0 if parameter.specs[0].get("scalar") else tensors[0]
+        else:
+            scales = dict(zip(("k_scale", "v_scale"), tensors[4:]))
+            arguments[parameter.name] = pf.PagedKV(*tensors[:4], **scales)
+    return arguments
+
+
+def in_new_processes(text: str, options: dict, rounds: int, again: int = 0, launch: bool = False, **environment) -> dict:
     """Medians over processes."""
-    job = json.dumps({"text": text, "options": options, "again": again})
+    job = json.dumps({"text": text, "options": options, "again": again, "launch": launch})
     command = [sys.executable, __file__, "--child"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(pf.__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(pf.__file__).parents[1]), **environment}
     runs = []
     for _ in range(rounds):
         done = subprocess.run(command, input=job, capture_output=True, text=True, env=environment)
@@ -108,15 +148,21 @@ def ptxas_ms(artifact: bytes, ptxas: str) -> float:
         return assemble(path, ptxas)["ptxas_ms"]
 
 
+def after_another(text: str, options: dict, folder: str, rounds: int, **job) -> dict:
+    """What new processes take once another one has filled an artifact cache in a folder."""
+    kept = {**options, "cache": "disk", "cache_dir": folder}
+    in_new_processes(text, kept, 1, **job)
+    warm = in_new_processes(text, kept, rounds, **job)
+    if not warm["found"]:
+        sys.exit("pagefold-bench: nothing was found in a cache that has just been filled")
+    return warm
+
+
 def measure(text: str, arguments, ptxas: str | None) -> dict:
     options = {"target": arguments.target}
     cold = in_new_processes(text, {**options, "cache": "off"}, arguments.rounds, again=2)
     with tempfile.TemporaryDirectory() as folder:
-        kept = {**options, "cache": "disk", "cache_dir": folder}
-        in_new_processes(text, kept, 1, again=0)
-        warm = in_new_processes(text, kept, arguments.rounds, again=4)
-        if not warm["found"]:
-            sys.exit("pagefold-bench: nothing was found in a cache that has just been filled")
+        warm = after_another(text, options, folder, arguments.rounds, again=4)
     row = {
         "open": cold["open"],
         "first": cold["first"],
@@ -150,6 +196,43 @@ def times(arguments) -> None:
 
 
 # ---- On a GPU --------------------------------------------------------------------------------------------
+
+
+def need_gpu(step: str):
+    """torch, where it has a GPU."""
+    import torch
+
+    if not torch.cuda.is_available():
+        sys.exit(f"pagefold-bench: compile --{step} needs a GPU, got none")
+    return torch
+
+
+def measure_launch(text: str, arguments) -> dict:
+    options = {"target": "cuda"}
+    job = {"launch": True, "CUDA_CACHE_DISABLE": "1"}  # the driver's own cache of what it assembles
+    cold = in_new_processes(text, {**options, "cache": "off"}, arguments.rounds, **job)
+    with tempfile.TemporaryDirectory() as folder:
+        job.update(CUDA_CACHE_DISABLE="0", CUDA_CACHE_PATH=folder)
+        warm = after_another(text, options, folder, arguments.rounds, **job)
+    return {
+        "compile": cold["compile"],
+        "assemble": cold["first"],
+        "cold": cold["compile"] + cold["first"],
+        "disk": warm["compile"],
+        "load": warm["first"],
+        "warm": warm["compile"] + warm["first"],
+        "next": warm["next"],
+    }
+
+
+def launch(arguments) -> None:
+    torch = need_gpu("launch")
+    print(
+        "ms, first in a process that has a context; cold, from a graph's text to the end of its first launch: compile (to PTX),\n"
+        "assemble (by the driver, with the launch of an empty batch). warm, with what an earlier process has left on disk:\n"
+        f"disk (from the artifact cache), load (from the driver's). next: another launch. {torch.cuda.get_device_name()}"
+    )
+    print_table({name: measure_launch(text, arguments) for name, text in graphs(arguments).items()})
 
 
 def save(arguments) -> None:
@@ -186,11 +269,8 @@ def ready_ms(path: Path) -> tuple[float, float]:
 
 def load(arguments) -> None:
     os.environ["PAGEFOLD_LIBRARY_DIR"] = arguments.load
-    os.environ["CUDA_CACHE_DISABLE"] = "1"  # the driver's own cache of what it assembles
-    import torch
-
-    if not torch.cuda.is_available():
-        sys.exit("pagefold-bench: compile --load needs a GPU, got none")
+    os.environ["CUDA_CACHE_DISABLE"] = "1"
+    torch = need_gpu("load")
     torch.zeros(1, device="cuda")
     rows = {}
     for path in sorted(Path(arguments.load).glob("*.cubin")):
@@ -204,7 +284,9 @@ def load(arguments) -> None:
 
 
 def run(arguments) -> None:
-    (save if arguments.save else load if arguments.load else times)(arguments)
+    if arguments.save or arguments.launch:
+        arguments.target = "cuda"
+    (save if arguments.save else load if arguments.load else launch if arguments.launch else times)(arguments)
 
 
 if __name__ == "__main__" and sys.argv[1:] == ["--child"]:
