@@ -37,15 +37,29 @@ def test_decode_has_the_rows_of_the_table(bench):
     shapes = {str(shape): shape for shape in bench("decode_shapes").SHAPES}
     equal = "1 x 1k,1 x 8k,1 x 128k,8 x 8k,32 x 1k,32 x 8k,32 x 32k,128 x 1k,128 x 8k".split(",")
     others = ["64/8 heads: 32 x 8k", "4 new tokens: 32 x 8k", "mixed: 60 x 1 on 8k, 4 x 512"]
-    assert list(shapes) == [f"decode: {label}" for label in [*equal, "Zipf mix of 64"]] + others
+    large = "1 x 128k,8 x 8k,32 x 8k,32 x 32k,128 x 1k,128 x 8k,Zipf mix of 64".split(",")
+    decode = [f"decode: {label}" for label in [*equal, "Zipf mix of 64"]]
+    assert list(shapes) == [*decode, *others, *(f"fp8: {label}" for label in large)]
     for label in equal:
         batch, length = label.removesuffix("k").split(" x ")
         assert shapes[f"decode: {label}"].kv_lens == (int(length) * 1024,) * int(batch)
     zipf, mixed = shapes["decode: Zipf mix of 64"], shapes["mixed: 60 x 1 on 8k, 4 x 512"]
     assert (len(zipf.kv_lens), min(zipf.kv_lens), max(zipf.kv_lens)) == (64, 101, 32768)
     assert sorted(set(zip(mixed.q_lens, mixed.kv_lens))) == [(1, 8192), (512, 512)]
-    assert [str(shape) for shape in shapes.values() if not shape.uniform] == [str(zipf), str(mixed)]
+    assert [str(shape) for shape in shapes.values() if not shape.uniform] == [str(zipf), str(mixed), f"fp8: {zipf.label}"]
     assert all(shape.pages == (16, 64) for shape in shapes.values())
+
+
+def test_rows_of_8_bits_are_those_of_bf16_on_half_the_bytes(bench):
+    shapes = {str(shape): shape for shape in bench("decode_shapes").SHAPES}
+    for name, shape in shapes.items():
+        assert (shape.kv_dtype, shape.bound) == (("f8e4m3", 8e-3) if name.startswith("fp8") else (None, 4e-3))
+        if shape.kv_dtype is None:
+            assert shape.on_cache_of_queries() is None
+            continue
+        bf16, row = shape.on_cache_of_queries(), shapes[f"decode: {shape.label}"]
+        assert (bf16.kv_lens, bf16.q_lens, bf16.kernel(16)) == (row.kv_lens, row.q_lens, row.kernel(16))
+        assert bf16.kv_bytes() == 2 * shape.kv_bytes() and bf16.cache != shape.cache
 
 
 def test_calls_go_round_caches_that_outrun_the_l2(bench):
@@ -77,9 +91,23 @@ def test_every_shape_has_its_kernels(bench, name):
 
 
 def test_decode_graphs_are_causal_attention_on_pages(bench):
-    text = {key: str(kernel.graph()) for key, kernel in jobs(bench("decode_shapes")).items()}
-    assert all("mask <causal>" in graph and ", bf16, page " in graph for graph in text.values())
+    text = {key: str(kernel.graph()) for key, kernel in jobs(bench("decode_shapes")).items() if key == kernel.name}
+    element = lambda key: "f8E4M3FN" if "f8e4m3" in key else "bf16"
+    assert all("mask <causal>" in graph and f", {element(key)}, page " in graph for key, graph in text.items())
     assert len(set(text.values())) == len(text)
+
+
+def test_decode_kernels_are_built_batch_invariant_too(bench):
+    shapes = bench("decode_shapes")
+    built = list(shapes.jobs(argparse.Namespace(only="")))
+    plain = {key: kernel for key, kernel, options in built if not options}
+    invariant = {key: kernel for key, kernel, options in built if options == ("--batch-invariant",)}
+    assert len(plain) + len(invariant) == len(built)
+    assert {shapes.batch_invariant(kernel): kernel for kernel in plain.values()} == invariant
+    # One row of 8 bits needs both caches, and the option for its own.
+    few = list(shapes.jobs(argparse.Namespace(only="^fp8: 8 x 8k$")))
+    what = [("f8e4m3" in key, bool(options)) for key, _, options in few]
+    assert what == [(True, False)] * 2 + [(False, False)] * 2 + [(True, True)] * 2
 
 
 # ---- Tables -----------------------------------------------------------------------------------------
@@ -103,7 +131,7 @@ class Shape:
 def records(table, shape, *measured):
     """measured: (kind, name, page, ms)"""
     return [
-        table.record(shape, types.SimpleNamespace(kind=kind, name=name, page=page), ms, 0.0)
+        table.record(shape, types.SimpleNamespace(kind=kind, name=name, page=page, shape=shape), ms, 0.0)
         for kind, name, page, ms in measured
     ]
 
@@ -159,6 +187,8 @@ def test_means_are_geometric_and_name_the_worst(bench):
     said = table.mean("all", lines, peer)
     assert said == "all, ours over lib: geometric mean 2.000 of 2 rows, worst 0.500 (b, pages of 16)"
     assert table.mean("all", lines[2:], peer) is None
+    costs = table.mean("cost", lines, peer, worst_of=max)
+    assert costs == "cost, ours over lib: geometric mean 2.000 of 2 rows, worst 8.000 (a, pages of 16)"
 
 
 # ---- Cubins of others -------------------------------------------------------------------------------
@@ -178,13 +208,15 @@ def test_a_decode_cubin_takes_what_its_recipe_says(bench):
         return [
             str(s)
             for s in shapes.SHAPES
-            if kernel.takes(page=page, heads=s.heads, kv_heads=s.kv_heads, q_lens=s.q_lens, dim=s.dim, dtype=s.dtype)
+            if kernel.takes(page=page, heads=s.heads, kv_heads=s.kv_heads, q_lens=s.q_lens, dim=s.dim, dtype=s.dtype,
+                            stored=s.stored)
         ]  # fmt: skip
 
     assert taken(kernel(cubins)) == [str(s) for s in shapes.SHAPES if s.table == "decode"]
     assert taken(kernel(cubins), page=64) == []
     assert taken(kernel(cubins, heads=64)) == ["64/8 heads: 32 x 8k"]
     assert taken(kernel(cubins, q_len=4)) == ["4 new tokens: 32 x 8k"]
+    assert taken(kernel(cubins, kv_dtype="f8e4m3", box=[16, 2])) == [str(s) for s in shapes.SHAPES if s.table == "fp8"]
 
 
 def test_the_map_of_a_decode_cubin(bench):
@@ -197,6 +229,31 @@ def test_the_map_of_a_decode_cubin(bench):
     assert list(extents) == [64, 64, 2, 8, 7]
     assert list(strides) == [8 * 256, 128, 256, 64 * 8 * 256]
     assert list(box) == [64, 16, 2, 1, 1]
+
+
+def test_the_map_of_a_decode_cubin_for_bytes(bench):
+    """(128, page, KV heads, pages) of u8, boxes of some tokens of some heads."""
+    calls = []
+    pages = types.SimpleNamespace(shape=(7, 64, 8, 128), data_ptr=lambda: 4096)
+    bench("cubin_peers").byte_slices_map(lambda *call: calls.append(call), pages, 16, 2)
+    [(_, _, element, rank, _, extents, strides, box, _, _, swizzle, promotion, _)] = calls
+    assert (element, rank, swizzle, promotion) == (0, 4, 3, 0)
+    assert [list(x) for x in (extents, strides, box)] == [[128, 64, 8, 7], [8 * 128, 128, 64 * 8 * 128], [128, 16, 2, 1]]
+
+
+def test_what_a_decode_cubin_is_launched_with(bench):
+    """Scales stand where K and V pages do, and partial results have room for all rows that a warp shares."""
+    cubins, launched = bench("cubin_peers"), []
+    pages = types.SimpleNamespace(shape=(7, 16, 8, 128), data_ptr=lambda: 4096)
+    for change, keys in (({}, [pages, pages]), ({"kv_dtype": "f8e4m3", "box": [16, 2]}, ["k_scale", "v_scale"])):
+        found = kernel(cubins, **change)
+        found.call, found.processors = lambda *call: None, 132
+        found.sums, found.maxima, found.counters = "sums", "maxima", "counters"
+        found._launch = lambda grid, maps, pointers, numbers: launched.append((grid, pointers, numbers))
+        table = types.SimpleNamespace(shape=(3, 5))
+        found.paged("q", pages, pages, table, [1, 2, 3], "out", "lse", ("k_scale", "v_scale"))
+        grid, pointers, numbers = launched.pop()
+        assert (grid, pointers[1:3], pointers[7:], numbers) == (132, keys, ["sums", "maxima", "counters"], [3, 5])
 
 
 # ---- Compile times ----------------------------------------------------------------------------------

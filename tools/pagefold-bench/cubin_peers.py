@@ -6,7 +6,7 @@
 
   {"name": "x", "entry": "symbol", "code": "x.cubin", "smem": bytes, "threads": 384, ...}
 
-("cubin" stands for "code" as well.) bf16, head dim 128, a persistent grid. Of two forms:
+("cubin" stands for "code" as well.) bf16 (but for caches of 8 bits), head dim 128, a persistent grid. Of two forms:
 
 Prefill: "causal": 0 or 1, "page": tokens of a page (absent: dense), "output_pointer": false. Query tiles of 128 rows, drawn
 from a counter. The parameters, in order:
@@ -26,6 +26,9 @@ Warps share the keys of the batch out among themselves. The parameters:
          partial sums and partial maxima of 32-bit words that are all ones before and after a launch, counters that are 0;
          i32 batch, width; f32 as above
 
+With "kv_dtype": "f8e4m3" and "box": [tokens, KV heads], pages hold bytes: the maps are (128, page, KV heads, pages), and
+instead of K and V pages there are pointers to their scales, f32 [KV heads].
+
 Everything is a torch tensor on the GPU; a driver call that fails is a RuntimeError with the driver's sentence.
 """
 
@@ -38,7 +41,7 @@ from pathlib import Path
 
 HEAD_DIM, ROW_BLOCK, KV_TILE = 128, 128, 128
 KV_SLICE = 16  # tokens that a warp of a decode kernel reads at once
-_BF16, _SWIZZLE_128, _PROMOTE_NONE, _PROMOTE_256 = 9, 3, 0, 3  # CUtensorMap's enumerations
+_U8, _BF16, _SWIZZLE_128, _PROMOTE_NONE, _PROMOTE_256 = 0, 9, 3, 0, 3  # CUtensorMap's enumerations
 _DYNAMIC_SHARED_BYTES = 8  # CUfunction_attribute
 
 
@@ -56,13 +59,13 @@ def driver():
     return call
 
 
-def tensor_map(call, x, extents, strides, box, promote=_PROMOTE_256):
-    """A 128-byte swizzled map of bf16, dimensions innermost first, strides in bytes. Returns (memory, address)."""
+def tensor_map(call, x, extents, strides, box, promote=_PROMOTE_256, element=_BF16):
+    """A 128-byte swizzled map, dimensions innermost first, strides in bytes. Returns (memory, address)."""
     memory = (ctypes.c_byte * 192)()
     address = (ctypes.addressof(memory) + 63) // 64 * 64
     rank = len(extents)
     array = lambda kind, values: (kind * len(values))(*values)
-    call("cuTensorMapEncodeTiled", ctypes.c_void_p(address), _BF16, rank, ctypes.c_void_p(x.data_ptr()),
+    call("cuTensorMapEncodeTiled", ctypes.c_void_p(address), element, rank, ctypes.c_void_p(x.data_ptr()),
          array(ctypes.c_uint64, extents), array(ctypes.c_uint64, strides), array(ctypes.c_uint32, box),
          array(ctypes.c_uint32, [1] * rank), 0, _SWIZZLE_128, promote, 0)  # fmt: skip
     return memory, address
@@ -91,6 +94,14 @@ def slices_map(call, pages):
     row = heads * HEAD_DIM * 2
     return tensor_map(call, pages, (64, page, 2, heads, count), (row, 128, HEAD_DIM * 2, page * row),
                       (64, KV_SLICE, 2, 1, 1), promote=_PROMOTE_NONE)  # fmt: skip
+
+
+def byte_slices_map(call, pages, tokens, heads_of_box):
+    """Some tokens of some heads of a page of [pages, page, heads, 128] of 8 bits."""
+    count, page, heads, _ = pages.shape
+    row = heads * HEAD_DIM
+    return tensor_map(call, pages, (HEAD_DIM, page, heads, count), (row, HEAD_DIM, page * row),
+                      (HEAD_DIM, tokens, heads_of_box, 1), promote=_PROMOTE_NONE, element=_U8)  # fmt: skip
 
 
 def sections(causal, kv_len, heads, group, row_blocks, processors):
@@ -199,22 +210,36 @@ class DecodeKernel(CubinKernel):
         super().__init__(call, recipe, folder)
         int32 = {"dtype": self.torch.int32, "device": "cuda"}
         warps, rows = recipe["threads"] // 32, recipe["q_len"] * recipe["heads"] // recipe["kv_heads"]
+        rows *= self.box[1]
         # Twice what is written: rows are touched in whole groups.
         partial = 2 * self.processors * warps * rows
         self.sums = self.torch.full((partial * HEAD_DIM,), -1, **int32)
         self.maxima = self.torch.full((partial * 2,), -1, **int32)
         self.counters = self.torch.zeros(1 << 16, **int32)
 
-    def takes(self, *, page, heads, kv_heads, q_lens, dim, dtype) -> bool:
-        """Whether it computes this; q_lens: the rows of each request."""
-        recipe = self.recipe
-        return (recipe["page"], recipe["heads"], recipe["kv_heads"], {recipe["q_len"]}, HEAD_DIM, "bf16") == (
-            page, heads, kv_heads, set(q_lens), dim, dtype)  # fmt: skip
+    @property
+    def stored(self) -> str:
+        return self.recipe.get("kv_dtype", "bf16")
 
-    def paged(self, q, k_pages, v_pages, table, lens, out, lse):
-        """q, out [tokens, heads, 128], pages [pages, page, KV heads, 128], lse [tokens, heads]."""
-        maps = [slices_map(self.call, pages) for pages in (k_pages, v_pages)]
-        pointers = [q, k_pages, v_pages, table, lens, out, lse, self.sums, self.maxima, self.counters]
+    @property
+    def box(self) -> tuple[int, int]:
+        """Tokens and KV heads that a warp reads at once."""
+        tokens, heads = self.recipe.get("box", (KV_SLICE, 1))
+        return tokens, heads
+
+    def takes(self, *, page, heads, kv_heads, q_lens, dim, dtype, stored) -> bool:
+        """Whether it computes this; q_lens: the rows of each request, stored: the dtype of K and V."""
+        recipe = self.recipe
+        return (recipe["page"], recipe["heads"], recipe["kv_heads"], {recipe["q_len"]}, HEAD_DIM, "bf16", self.stored) == (
+            page, heads, kv_heads, set(q_lens), dim, dtype, stored)  # fmt: skip
+
+    def paged(self, q, k_pages, v_pages, table, lens, out, lse, scales):
+        """q, out [tokens, heads, 128], pages [pages, page, KV heads, 128], lse [tokens, heads], scales of K and of V
+        [KV heads] where pages hold bytes."""
+        both, keys = (k_pages, v_pages), (k_pages, v_pages) if self.stored == "bf16" else scales
+        maps = [slices_map(self.call, x) if self.stored == "bf16" else byte_slices_map(self.call, x, *self.box)
+                for x in both]  # fmt: skip
+        pointers = [q, *keys, table, lens, out, lse, self.sums, self.maxima, self.counters]
         return self._launch(self.processors, maps, pointers, [len(lens), table.shape[1]])
 
 

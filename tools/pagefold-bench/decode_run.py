@@ -11,7 +11,7 @@ import math
 
 import gpu_table
 import torch
-from decode_shapes import LARGE_TOKENS, SHAPES
+from decode_shapes import LARGE_TOKENS, SHAPES, batch_invariant
 from gpu_run import DTYPES, Bench, in_turn, reference, series
 from gpu_table import Column
 from kernels import DENSE, chosen
@@ -20,8 +20,11 @@ from peers import Cubin, Ours, result
 import pagefold as pf
 
 ROUNDS, REPLAYS, WARM_UP = 5, 5, 3  # 25 timed replays of each
-CUBIN, CUDNN, FA2 = COLUMNS = (Column("cubin", "cubin"), Column("cuDNN", "cuDNN", contiguous=True),
-                               Column("FA2", "FA2", contiguous=True))  # fmt: skip
+CUBIN, CUDNN, FA2 = PEERS = (Column("cubin", "cubin"), Column("cuDNN", "cuDNN", contiguous=True),
+                             Column("FA2", "FA2", contiguous=True))  # fmt: skip
+# Ours by other means: the same call on a cache of the queries' dtype, the same kernel with --batch-invariant.
+UNSCALED, INVARIANT = Column("bf16", "unscaled"), Column("invar.", "invariant")
+COLUMNS = (*PEERS, UNSCALED, INVARIANT)
 
 
 # ---- Inputs -------------------------------------------------------------------------------------------
@@ -29,7 +32,7 @@ CUBIN, CUDNN, FA2 = COLUMNS = (Column("cubin", "cubin"), Column("cuDNN", "cuDNN"
 
 class Pool:
     """Random normal K and V, [slots, KV heads, dim] each. All shapes with the same cache read them: pages and dense
-    tensors are views."""
+    tensors are views. scales: of K and V by KV head, where elements of 8 bits stand for products, else two None."""
 
     def __init__(self, shapes):
         kv_heads, dim, dtype = shapes[0].cache
@@ -38,10 +41,16 @@ class Pool:
         slots = -(-slots // max(pages)) * max(pages)
         generator = torch.Generator(device="cuda")
         generator.manual_seed(0)
+        drawn = torch.bfloat16 if dtype == "f8e4m3" else DTYPES[dtype]
         self.k, self.v = (
-            torch.randn(slots, kv_heads, dim, device="cuda", dtype=DTYPES[dtype], generator=generator)
+            torch.randn(slots, kv_heads, dim, device="cuda", dtype=drawn, generator=generator).to(DTYPES[dtype])
             for _ in range(2)
         )
+        self.scales = (None, None)
+        if dtype == "f8e4m3":  # of each head another one, so that a wrong head's shows
+            self.scales = tuple(
+                0.5 + torch.rand(kv_heads, device="cuda", generator=generator) for _ in range(2)
+            )
 
     def pages(self, page: int):
         """K and V as [pages, page, KV heads, dim]; what does not fill a page is left out."""
@@ -65,9 +74,13 @@ class Inputs:
         self.expected = functools.cache(self._expected)
 
     def cache(self, page: int) -> dict:
-        return {"cache": pf.PagedKV(*self.pool.pages(page), self.tables[page], self.lens)}
+        k_scale, v_scale = self.pool.scales
+        pages = self.pool.pages(page)
+        return {"cache": pf.PagedKV(*pages, self.tables[page], self.lens, k_scale=k_scale, v_scale=v_scale)}
 
     def dense(self):
+        if self.shape.stored != self.shape.dtype:
+            raise ValueError(f"keys are {self.shape.stored} with scales")
         if not self.shape.uniform:
             raise ValueError("requests of several lengths are no dense batch")
         batch, length = self.shape.batch, self.shape.kv_len
@@ -77,12 +90,17 @@ class Inputs:
         return self.q.unflatten(0, (batch, -1)).transpose(1, 2), *keys
 
     def keys(self, page, request: int):
-        """K and V of a request, [kv_len, KV heads, dim]."""
+        """What K and V of a request stand for, [kv_len, KV heads, dim]."""
         if page is DENSE:
             return [x[request].transpose(0, 1) for x in self.dense()[1:]]
         length = self.shape.kv_lens[request]
         own = self.tables[page][request, : -(-length // page)].long()
-        return [x[own].flatten(0, 1)[:length] for x in self.pool.pages(page)]
+        found = []
+        for pages, scale in zip(self.pool.pages(page), self.pool.scales):
+            bits = pages.view(torch.uint8) if scale is not None else pages  # torch indexes no floats of 8 bits
+            stored = bits[own].flatten(0, 1)[:length].view(pages.dtype)
+            found.append(stored if scale is None else stored.double() * scale.double()[:, None])
+        return found
 
     def _expected(self, page):
         """The float64 result, [tokens, heads, dim], for keys in one place."""
@@ -132,8 +150,8 @@ class Rotation:
 
     def __init__(self, rotation: list[Inputs], make):
         self.rotation, self.parts = rotation, [make(inputs) for inputs in rotation]
-        self.kind, self.name, self.page = (
-            getattr(self.parts[0], field) for field in ("kind", "name", "page")
+        self.kind, self.name, self.own, self.shape, self.page = (
+            getattr(self.parts[0], field) for field in ("kind", "name", "own", "shape", "page")
         )
 
     def launch(self) -> None:
@@ -157,7 +175,7 @@ class Rotation:
         for part in self.parts:
             part.out.fill_(math.nan)
         torch.cuda.synchronize()
-        self.calls = self.rotation[0].shape.calls
+        self.calls = self.shape.calls
         self.graph = torch.cuda.CUDAGraph()
         self.graph.capture_begin()
         try:
@@ -174,42 +192,51 @@ class Rotation:
 def cubin(kernel, page: int, inputs: Inputs) -> Cubin:
     _, lse = result(inputs.q, inputs.q.shape[:2])
     pages = inputs.pool.pages(page)
-    bind = lambda out: kernel.paged(inputs.q, *pages, inputs.tables[page], inputs.lens, out, lse)
+    bind = lambda out: kernel.paged(inputs.q, *pages, inputs.tables[page], inputs.lens, out, lse, inputs.pool.scales)
     return Cubin(kernel.name, page, inputs, bind)
 
 
-def contenders(bench: Bench, shape, rotation: list[Inputs]) -> list[Rotation]:
-    """Made, launched once and captured: whoever cannot do one of these is not there."""
+def captured(rotation: list[Inputs], make):
+    """A function that makes a contender, launches it once and captures it: whoever cannot do one of these is not there."""
 
-    def captured(make):
-        def ready():
-            contender = Rotation(rotation, make)
-            contender.launch()
-            contender.check()
-            contender.error, contender.first = contender.worst_error(), contender.results()
-            contender.capture()
-            return contender
+    def ready():
+        contender = Rotation(rotation, make)
+        contender.launch()
+        contender.check()
+        contender.error, contender.first = contender.worst_error(), contender.results()
+        contender.capture()
+        return contender
 
-        return ready
+    return ready
 
-    ours = [
-        ("ours", captured(lambda inputs, page=page: Ours("ours", inputs, page, bench.function(shape.kernel(page).name))))
-        for page in shape.pages
-    ]  # fmt: skip
+
+def ours(bench: Bench, rotation: list[Inputs], kind: str, key=lambda kernel: kernel.name):
+    """(name, function that makes it) of the kernel for each page size; key: the manifest's, of a kernel."""
+    shape = rotation[0].shape
+    for page in shape.pages:
+        make = lambda inputs, page=page: Ours(kind, inputs, page, bench.function(key(shape.kernel(page))), kind)
+        yield kind, captured(rotation, make)
+
+
+def contenders(bench: Bench, shape, pools: dict) -> list[Rotation]:
+    inputs = rotation(shape, pools[shape.cache])
+    own = [*ours(bench, inputs, "ours"), *ours(bench, inputs, INVARIANT.kind, batch_invariant)]
+    if other := shape.on_cache_of_queries():
+        own += ours(bench, rotation(other, pools[other.cache]), UNSCALED.kind)
     peers = [
-        (kernel.name, captured(functools.partial(cubin, kernel, page)))
+        (kernel.name, captured(inputs, functools.partial(cubin, kernel, page)))
         for page in shape.pages
         for kernel in bench.cubins
         if kernel.takes(page=page, heads=shape.heads, kv_heads=shape.kv_heads, q_lens=shape.q_lens,
-                        dim=shape.dim, dtype=shape.dtype)
+                        dim=shape.dim, dtype=shape.dtype, stored=shape.stored)
     ]  # fmt: skip
-    back_ends = [(forms[0].name, [captured(form) for form in forms]) for forms in bench.back_ends]
-    return bench.contenders(shape, ours, peers, back_ends)
+    back_ends = [(forms[0].name, [captured(inputs, form) for form in forms]) for forms in bench.back_ends]
+    return bench.contenders(shape, own, peers, back_ends)
 
 
-def measure(bench: Bench, shape, pool: Pool) -> list[dict]:
-    """Checks and times everyone; a record each."""
-    found = contenders(bench, shape, rotation(shape, pool))
+def measure(bench: Bench, shape, pools: dict) -> list[dict]:
+    """Checks and times everyone; a record each. pools: by the cache of a shape."""
+    found = contenders(bench, shape, pools)
     times = in_turn([contender.measure for contender in found], ROUNDS)
     for contender in found:
         contender.check()
@@ -230,13 +257,18 @@ def text(line: dict) -> str:
 
 
 def summary(table: list[dict]) -> None:
+    scaled = {str(shape) for shape in SHAPES if shape.stored != shape.dtype}
     large = {str(shape) for shape in SHAPES if sum(shape.kv_lens) >= LARGE_TOKENS}
-    large = [line for line in table if line["shape"] in large]
+    plain = [line for line in table if line["shape"] not in scaled]
     means = [
-        *(gpu_table.mean(f"pages of {page}", [line for line in table if line["page"] == page], CUBIN)
-          for page in sorted({line["page"] for line in table})),
-        *(gpu_table.mean(f"from {LARGE_TOKENS} tokens up", large, peer) for peer in COLUMNS),
-        *(gpu_table.mean("all", table, peer) for peer in COLUMNS),
+        *(gpu_table.mean(f"pages of {page}", [line for line in plain if line["page"] == page], CUBIN)
+          for page in sorted({line["page"] for line in plain})),
+        *(gpu_table.mean(f"from {LARGE_TOKENS} tokens up", [line for line in plain if line["shape"] in large], peer)
+          for peer in PEERS),
+        *(gpu_table.mean("all", plain, peer) for peer in PEERS),
+        *(gpu_table.mean("fp8", [line for line in table if line["shape"] in scaled], column)
+          for column in (UNSCALED, CUBIN)),
+        gpu_table.mean("what batch invariance costs", table, INVARIANT, worst_of=max),
     ]  # fmt: skip
     print("\n".join(filter(None, means)))
 
@@ -244,15 +276,20 @@ def summary(table: list[dict]) -> None:
 def run(arguments) -> None:
     bench = Bench(arguments, "decode")
     print(f"{bench.machine()}; medians of {ROUNDS * REPLAYS} replays of a CUDA graph of calls that go round caches of "
-          "300 MB and more, random normal inputs, pages permuted; peers of PyTorch on contiguous K and V")  # fmt: skip
+          "300 MB and more, random normal inputs, pages permuted; peers of PyTorch on contiguous K and V; bf16: ours on a "
+          "cache of the queries' dtype; invar.: ours with --batch-invariant")  # fmt: skip
     print(gpu_table.header("ms, and ours over each", FIGURES, COLUMNS), flush=True)
     shapes = chosen(SHAPES, arguments.only)
     torch.cuda.synchronize()
     with torch.no_grad(), torch.cuda.stream(torch.cuda.Stream()):
-        pools = {cache: Pool([s for s in shapes if s.cache == cache]) for cache in {s.cache for s in shapes}}
+        compared = [other for shape in shapes if (other := shape.on_cache_of_queries())]
+        by_cache: dict[tuple, list] = {}
+        for shape in [*shapes, *compared]:
+            by_cache.setdefault(shape.cache, []).append(shape)
+        pools = {cache: Pool(readers) for cache, readers in by_cache.items()}
         records, table = gpu_table.measured(
             shapes,
-            lambda shape: measure(bench, shape, pools[shape.cache]),
+            lambda shape: measure(bench, shape, pools),
             COLUMNS,
             text,
             bench.between_shapes,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from kernels import GROUPED, Kernel, chosen, short
+from kernels import BOUND, GROUPED, Kernel, chosen, short
 
 ROTATED_BYTES = 300 << 20  # of K and V between two calls on the same cache: several times the L2
-BYTES = {"bf16": 2, "f16": 2}
+BYTES = {"bf16": 2, "f16": 2, "f8e4m3": 1}
 MOST_ROTATIONS = 64
 GRAPH_SECONDS = 1.2e-3  # of calls in one CUDA graph, at a bandwidth and a launch cost near the chip's
 BANDWIDTH, LAUNCH_SECONDS = 4e12, 3e-6
@@ -33,12 +33,29 @@ class Shape:
     kv_heads: int = 8
     dim: int = 128
     dtype: str = "bf16"
+    kv_dtype: str | None = None  # of the cache, where it is another one: f8e4m3
     pages: tuple = (16, 64)
 
     causal = True
 
     def kernel(self, page: int) -> Kernel:
-        return Kernel(self.heads, self.kv_heads, self.dim, self.dtype, self.causal, page, *self.bounds)
+        return Kernel(
+            self.heads, self.kv_heads, self.dim, self.dtype, self.causal, page, *self.bounds, self.kv_dtype
+        )
+
+    @property
+    def stored(self) -> str:
+        """The dtype of keys and values."""
+        return self.kv_dtype or self.dtype
+
+    @property
+    def bound(self) -> float:
+        """Of the relative error of a request."""
+        return BOUND[self.stored]
+
+    def on_cache_of_queries(self) -> Shape | None:
+        """The same call on a cache of the queries' dtype, where this one's is another."""
+        return dataclasses.replace(self, kv_dtype=None) if self.kv_dtype else None
 
     @property
     def batch(self) -> int:
@@ -61,7 +78,7 @@ class Shape:
 
     def kv_bytes(self) -> int:
         """Of K and V, each read once."""
-        return 2 * BYTES[self.dtype] * self.dim * self.kv_heads * sum(self.kv_lens)
+        return 2 * BYTES[self.stored] * self.dim * self.kv_heads * sum(self.kv_lens)
 
     def rate(self, ms: float) -> float:
         """TB/s of K and V."""
@@ -70,7 +87,7 @@ class Shape:
     @property
     def cache(self) -> tuple:
         """Shapes with the same one can read the same memory."""
-        return self.kv_heads, self.dim, self.dtype
+        return self.kv_heads, self.dim, self.stored
 
     @property
     def rotations(self) -> int:
@@ -118,20 +135,35 @@ _BATCHES = (
     (128, 8),
 )  # requests, k tokens of each
 
-SHAPES = (
+# From here on a call is a matter of bandwidth, not of what a launch costs.
+LARGE_TOKENS = 8 * 8192
+
+_DECODE = (
     *(_equal("decode", batch, thousands * 1024) for batch, thousands in _BATCHES),
     Shape("decode", "Zipf mix of 64", ZIPF, (1,) * len(ZIPF), (128, 1, LONGEST)),
+)
+SHAPES = (
+    *_DECODE,
     _equal("64/8 heads", 32, 8192, heads=64),
     _equal("4 new tokens", 32, 8192, q_len=4),
     Shape("mixed", "60 x 1 on 8k, 4 x 512", (8192,) * 60 + (512,) * 4, (1,) * 60 + (512,) * 4, (64, 512, 8192)),
+    *(dataclasses.replace(shape, table="fp8", kv_dtype="f8e4m3")
+      for shape in _DECODE if sum(shape.kv_lens) >= LARGE_TOKENS),
 )  # fmt: skip
 
-# From here on a call is a matter of bandwidth, not of what a launch costs.
-LARGE_TOKENS = 8 * 8192
+BATCH_INVARIANT = ("--batch-invariant",)  # every kernel is built again so, to see what it costs
+
+
+def batch_invariant(kernel: Kernel) -> str:
+    """The manifest's key of a kernel that is built so."""
+    return f"{kernel.name} batch-invariant"
 
 
 def jobs(arguments):
     """(key of the manifest, kernel, compiler's options) of everything to build, each once."""
     shapes = chosen(SHAPES, arguments.only)
-    for kernel in dict.fromkeys(shape.kernel(page) for shape in shapes for page in shape.pages):
+    compared = [other for shape in shapes if (other := shape.on_cache_of_queries())]
+    for kernel in dict.fromkeys(shape.kernel(page) for shape in [*shapes, *compared] for page in shape.pages):
         yield kernel.name, kernel, ()
+    for kernel in dict.fromkeys(shape.kernel(page) for shape in shapes for page in shape.pages):
+        yield batch_invariant(kernel), kernel, BATCH_INVARIANT

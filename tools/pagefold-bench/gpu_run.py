@@ -25,8 +25,7 @@ import pagefold as pf
 from pagefold import _abi
 
 IDLE = 0.2  # seconds between shapes: the chip lowers its clock under long matrix work
-DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16}
-BOUND = {"bf16": 4e-3, "f16": 1e-3}  # of the relative error
+DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f8e4m3": torch.float8_e4m3fn}
 REFERENCE_SCORES = 1 << 26  # at once, in float64
 SPIN_CYCLES = 8_000_000  # some milliseconds, in which the calls to be timed are enqueued
 
@@ -138,13 +137,14 @@ class Bench:
         first one bit by bit, milliseconds of a call. Peers that are wrong do not count; ours are a failure."""
         found = []
         for contender, error, equal, ms in zip(contenders, errors, same, times):
-            record = gpu_table.record(shape, contender, ms, error)
-            if contender.kind == "ours":
-                if not error < BOUND[shape.dtype]:
-                    self.failures.append(f"{gpu_table.name(record)}: relative error {error:.1e}")
+            record, bound = gpu_table.record(shape, contender, ms, error), contender.shape.bound
+            who = f"{gpu_table.name(record)}, {contender.name}"
+            if contender.own:
+                if not error < bound:
+                    self.failures.append(f"{who}: relative error {error:.1e}")
                 if not equal:
-                    self.failures.append(f"{gpu_table.name(record)}: calls differ bitwise")
-            elif not error < 2 * BOUND[shape.dtype]:
+                    self.failures.append(f"{who}: calls differ bitwise")
+            elif not error < 2 * bound:
                 print(
                     f"    {contender.name}: relative error {error:.1e}: it computes something else",
                     flush=True,

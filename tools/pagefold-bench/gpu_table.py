@@ -27,13 +27,14 @@ OURS = Column("ours", "ours")
 
 
 def record(shape, contender, ms: float, error: float) -> dict:
+    """Of a contender in the row of a shape; what it computes may be another shape, to be compared."""
     return {
         "shape": str(shape),
         "kind": contender.kind,
         "name": contender.name,
         "page": contender.page,
         "ms": ms,
-        "rate": shape.rate(ms),
+        "rate": contender.shape.rate(ms),
         "error": error,
     }
 
@@ -91,13 +92,13 @@ def text(line: dict, figures: list[str], columns) -> str:
     )
 
 
-def mean(what: str, lines, column: Column) -> str | None:
-    """Geometric mean and worst of the ratios; None where there are none."""
+def mean(what: str, lines, column: Column, worst_of=min) -> str | None:
+    """Geometric mean of the ratios and the worst, min or max of them; None where there are none."""
     ratios = {name(line): r for line in lines if (r := ratio(line, column))}
     if not ratios:
         return None
     geometric = math.exp(statistics.fmean(map(math.log, ratios.values())))
-    worst = min(ratios, key=ratios.get)
+    worst = worst_of(ratios, key=ratios.get)
     return (
         f"{what}, ours over {column.title}: geometric mean {geometric:.3f} of {len(ratios)} rows, "
         f"worst {ratios[worst]:.3f} ({worst})"

@@ -13,6 +13,7 @@ import pagefold as pf
 
 DENSE = None  # instead of a page size: K and V are rows of all requests, one after another
 GROUPED = {"heads": 32, "kv_heads": 8}
+BOUND = {"bf16": 4e-3, "f16": 1e-3, "f8e4m3": 8e-3}  # of the relative error of a request, by the dtype of keys and values
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,12 +29,13 @@ class Kernel:
     batch: int  # from here on: bounds
     q_len: int
     kv_len: int
+    kv_dtype: str | None = None  # of pages, where it is another one: f8e4m3
 
     @property
     def name(self) -> str:
         mask, place = "causal" if self.causal else "full", f"p{self.page}" if self.page else "dense"
-        heads = f"{self.heads}x{self.kv_heads}"
-        return f"{mask}-{self.dtype}-d{self.dim}-{heads}-{place}-{self.batch}x{self.q_len}x{self.kv_len}"
+        heads, dtype = f"{self.heads}x{self.kv_heads}", "-".join(filter(None, [self.dtype, self.kv_dtype]))
+        return f"{mask}-{dtype}-d{self.dim}-{heads}-{place}-{self.batch}x{self.q_len}x{self.kv_len}"
 
     def graph(self) -> pf.Graph:
         """(q, [k, v, rows, kv_rows] or [rows, cache]) to (out, lse)."""
@@ -45,9 +47,8 @@ class Kernel:
                 keys = [tensor("k", self.kv_heads), tensor("v", self.kv_heads)]
                 rows["kv_rows"] = g.rows("kv_rows")
             else:
-                keys = [
-                    g.paged_kv("cache", heads=self.kv_heads, dim=self.dim, dtype=self.dtype, page=self.page)
-                ]
+                stored = self.kv_dtype or self.dtype
+                keys = [g.paged_kv("cache", heads=self.kv_heads, dim=self.dim, dtype=stored, page=self.page)]
             mask = pf.causal() if self.causal else pf.no_mask()
             g.returns(*pf.attention(q, *keys, **rows, scale=self.dim**-0.5, mask=mask, lse=True))
         return g

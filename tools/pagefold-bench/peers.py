@@ -2,9 +2,9 @@
 #
 # Part of Pagefold, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Contenders: objects with `kind` (the column), `name`, `page` (the place of K and V that they read), `launch()`, which
-enqueues one call on torch's current stream, and `out`, its result [tokens, heads, dim]. Making one that cannot compute a
-call raises an exception whose text is the reason.
+"""Contenders: objects with `kind` (the column), `name`, `own` (whether a fault of it is one of ours), `shape` (what it
+computes), `page` (the place of K and V that it reads), `launch()`, which enqueues one call on torch's current stream, and
+`out`, its result [tokens, heads, dim]. Making one that cannot compute a call raises an exception whose text is the reason.
 
 What they compute comes as inputs (prefill_run, decode_run): `shape`, which has q_len, kv_len, heads, kv_heads and causal;
 `q` [tokens, heads, dim], `rows` and `lens`; `cache(page)`, the arguments of a graph for K and V on pages, or DENSE ones;
@@ -26,6 +26,8 @@ def result(q, lse_shape):
 
 
 class Contender:
+    own = False
+
     def check(self) -> None:
         """Raises what a kernel has reported of earlier calls, once they have been waited for."""
 
@@ -33,10 +35,10 @@ class Contender:
 class Ours(Contender):
     """A function of a bundle."""
 
-    kind = "ours"
+    own = True
 
-    def __init__(self, name: str, inputs, page, function):
-        self.name, self.page, self.function = name, page, function
+    def __init__(self, name: str, inputs, page, function, kind: str = "ours"):
+        self.kind, self.name, self.shape, self.page, self.function = kind, name, inputs.shape, page, function
         self.out, lse = result(inputs.q, inputs.q.shape[:2])
         self.arguments = {"q": inputs.q, "rows": inputs.rows, **inputs.cache(page), "out": (self.out, lse)}
 
@@ -53,7 +55,7 @@ class Cubin(Contender):
     kind = "cubin"
 
     def __init__(self, name: str, page, inputs, bind):
-        self.name, self.page = name, page
+        self.name, self.shape, self.page = name, inputs.shape, page
         self.out = torch.full_like(inputs.q, math.nan)
         self.launch = bind(self.out)
 

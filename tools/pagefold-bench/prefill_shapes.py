@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from kernels import DENSE, GROUPED, Kernel, chosen, short
+from kernels import BOUND, DENSE, GROUPED, Kernel, chosen, short
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +34,11 @@ class Shape:
     def kernel(self, page: int | None) -> Kernel:
         bounds = self.bounds or (self.batch, self.q_len, self.kv_len)
         return Kernel(self.heads, self.kv_heads, self.dim, self.dtype, self.causal, page, *bounds)
+
+    @property
+    def bound(self) -> float:
+        """Of the relative error of a request."""
+        return BOUND[self.dtype]
 
     def flops(self) -> float:
         """4 d for each (row, key) pair: whole prefill as s s / 2 by convention, chunks those that are visible."""
