@@ -27,6 +27,7 @@ extern "C" {
       "online_softmax": true,      false keeps the materialised baseline
       "fuse": true,
       "stage_queries": true,       of target cuda; false leaves the ops of queries in the attention kernel
+      "batch_invariant": false,    true makes a request's bits independent of its neighbours
       "counters": false,           count tiles, for tests and explanations
       "keep_graph": false,         the artifact holds the graph too, for pagefold-run
       "cache": "disk",             where artifacts are kept and found: disk (and memory), memory, or off

@@ -35,6 +35,7 @@ def compile(
     lazy_rescale: bool = True,
     sections: bool = True,
     stage_queries: bool = True,
+    batch_invariant: bool = False,
     counters: bool = False,
     cache: str | None = None,
     cache_dir: str | os.PathLike | None = None,
@@ -48,6 +49,7 @@ def compile(
     online_softmax=False keeps the scores in memory (the baseline), fuse=False leaves each op a kernel of its own;
     overlap_products, lazy_rescale and sections=False leave out what makes cuda fast, to see what it is worth.
     stage_queries=False keeps the ops of queries in the attention kernel on cuda, which then takes the form "simt".
+    batch_invariant=True makes a request's bits independent of its neighbours: keys are split at fixed places, or not at all.
     counters=True counts the tiles that a call visits.
 
     What was compiled before is taken from memory or from disk: cache is "disk" (and memory), "memory" or "off",
@@ -65,6 +67,7 @@ def compile(
         "lazy_rescale": lazy_rescale,
         "sections": sections,
         "stage_queries": stage_queries,
+        "batch_invariant": batch_invariant,
         "counters": counters,
     }
     kept = {

@@ -60,7 +60,7 @@ def test_variants_have_their_own_names_and_the_cases_are_there(suite):
     variants = suite["registry"].variants(20, 12)
     assert len({v.name for v in variants}) == len({v.file for v in variants}) == len(variants)
     cases = {v.name.split()[0] for v in variants}
-    needed = "A01 A03 A04 A06 A07 A08 A10 A12 A14 A16 A19 A20 A22 A26 A28 A29 A31 A32 A42 A43 A65 A66 matrix".split()
+    needed = "A01 A03 A04 A06 A07 A08 A10 A12 A14 A16 A19 A20 A22 A26 A28 A29 A31 A32 A37 A38 A39 A42 A43 A65 A66 matrix".split()
     assert not set(needed) - cases
 
 
@@ -70,5 +70,6 @@ def test_the_same_seed_draws_the_same_graphs(suite):
 
 
 def test_options_become_flags(suite):
-    flags = suite["flags"]({"splits": 1, "kv_tile": None, "fuse": False, "lazy_rescale": True})
-    assert flags == ["--splits=1", "--no-fuse"]
+    flags = suite["flags"]({"splits": 1, "kv_tile": None, "fuse": False, "lazy_rescale": True, "code": "cubin",
+                            "batch_invariant": True, "counters": False, "poll_limit": 7})  # fmt: skip
+    assert flags == ["--splits=1", "--no-fuse", "--code=cubin", "--batch-invariant", "--poll-limit=7"]

@@ -203,21 +203,29 @@ def call(function, results, **arguments):
     return runs[1]
 
 
-def attend(function, config, batch: Batch, cache=None, seed: int = 7, **extras):
-    """(out, lse) of an Attend graph."""
-    tokens = len(batch.q)
-    results = [
+def results(config, tokens: int) -> list:
+    """(shape, dtype) of out and lse."""
+    return [
         ((tokens, config.heads, config.dim_of_values), TORCH[config.dtype]),
         ((tokens, config.heads), torch.float32),
     ]
-    arguments = {"q": batch.q, "rows": i32(offsets(batch.q_lens)), **extras}
+
+
+def arguments(config, batch: Batch, cache=None, seed: int = 7, **extras) -> dict:
+    """Of an Attend graph."""
+    made = {"q": batch.q, "rows": i32(offsets(batch.q_lens)), **extras}
     if config.page is None:
-        arguments["k"] = joined(batch.keys, config.kv_heads, config.dim, config.dtype)
-        arguments["v"] = joined(batch.values, config.kv_heads, config.dim_of_values, config.dtype)
-        arguments["kv_rows"] = i32(offsets(batch.kv_lens))
+        made["k"] = joined(batch.keys, config.kv_heads, config.dim, config.dtype)
+        made["v"] = joined(batch.values, config.kv_heads, config.dim_of_values, config.dtype)
+        made["kv_rows"] = i32(offsets(batch.kv_lens))
     else:
-        arguments["cache"] = cache or paged(batch, config, seed)
-    return call(function, results, **arguments)
+        made["cache"] = cache or paged(batch, config, seed)
+    return made
+
+
+def attend(function, config, batch: Batch, cache=None, seed: int = 7, **extras):
+    """(out, lse) of an Attend graph."""
+    return call(function, results(config, len(batch.q)), **arguments(config, batch, cache, seed, **extras))
 
 
 def pack(masks) -> dict:

@@ -51,6 +51,13 @@ class Attend:
     tokens: int | None = None
     splits: int | None = None
     kv_tile: int | None = None
+    batch_invariant: bool = False
+
+    attentions = 1  # whose results follow one another
+
+    def attention(self, part: int) -> Attend:
+        """The configuration of one of them."""
+        return self
 
     @property
     def dim_of_values(self) -> int:
@@ -62,13 +69,18 @@ class Attend:
         return self.kv_dtype or self.dtype
 
     @property
+    def most_tokens(self) -> int:
+        """Query rows of the largest call."""
+        return self.tokens or self.batch * self.q_len
+
+    @property
     def scale(self) -> float:
         return self.dim**-0.5
 
     @property
     def options(self) -> dict:
         """For pagefold.compile."""
-        return {"splits": self.splits, "kv_tile": self.kv_tile}
+        return {"splits": self.splits, "kv_tile": self.kv_tile, "batch_invariant": self.batch_invariant}
 
     def graph(self) -> pf.Graph:
         with pf.Graph(
@@ -120,6 +132,29 @@ class Attend:
             options["sinks"] = g.tensor("sinks", self.heads)
         if self.bitmap:
             options["bitmap"] = (g.tensor("bits", None, dtype="i8"), g.tensor("starts", None, dtype="i64"))
+
+
+@dataclasses.dataclass(frozen=True)
+class AttendTwice(Attend):
+    """The same queries and cache twice, under the mask and in a window. Results: out and lse of the one, of the other."""
+
+    window: int = 100
+
+    attentions = 2
+
+    def attention(self, part: int) -> Attend:
+        return dataclasses.replace(self, mask=("window", self.window)) if part else self
+
+    def graph(self) -> pf.Graph:
+        with pf.Graph("twice", batch=self.batch, q_len=self.q_len, kv_len=self.kv_len, tokens=self.tokens) as g:
+            q = g.tokens("q", heads=self.heads, dim=self.dim, dtype=self.dtype)
+            options = {"rows": g.rows(), "scale": self.scale, "lse": True}
+            keys, results = self._keys(g, options), []
+            for part in range(self.attentions):
+                mask = self.attention(part).mask
+                results += pf.attention(q, *keys, mask=MASKS[mask[0]](*mask[1:]), **options)
+            g.returns(*results)
+        return g
 
 
 @dataclasses.dataclass(frozen=True)

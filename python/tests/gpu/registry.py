@@ -46,6 +46,7 @@ def variants(seed: int, graphs: int) -> list[Variant]:
     """The named cases, then the generated matrix."""
     import cases_f8  # noqa: F401
     import cases_memory  # noqa: F401
+    import cases_repeated  # noqa: F401
     import cases_scores  # noqa: F401
     import matrix
 
