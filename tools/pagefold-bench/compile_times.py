@@ -83,21 +83,21 @@ def first_launch(job: dict) -> dict:
     """From text to the end of a launch on a GPU whose context is there, and of another one."""
     import torch
 
-    zeros = lambda shape, dtype: _torch.zeros(shape, dtype, "cuda")
+    def timed(work):
+        begin = time.perf_counter()
+        result = work()
+        torch.cuda.synchronize()
+        return (time.perf_counter() - begin) * 1e3, result
+
     torch.zeros(1, device="cuda")  # the context
     _abi.compiler(), _abi.runtime()
-    torch.cuda.synchronize()
-    times = [time.perf_counter()]
-    artifact, remarks = module._compile(job["text"].encode(), json.dumps(job["options"]).encode())
-    times.append(time.perf_counter())
-    function = pf.load(artifact).function()
-    arguments = empty_batch(function, zeros)
-    for _ in range(2):
-        function(**arguments)
-        torch.cuda.synchronize()
-        times.append(time.perf_counter())
-    compiled, first, next_ = ((end - begin) * 1e3 for begin, end in zip(times, times[1:]))
-    return {"compile": compiled, "first": first, "next": next_, "found": "artifact-cache: found in " in remarks}
+    options = json.dumps(job["options"]).encode()
+    compiled, (artifact, remarks) = timed(lambda: module._compile(job["text"].encode(), options))
+    loaded, function = timed(lambda: pf.load(artifact).function())
+    arguments = empty_batch(function, lambda shape, dtype: _torch.zeros(shape, dtype, "cuda"))
+    first, next_ = (timed(lambda: function(**arguments))[0] for _ in range(2))
+    found = "artifact-cache: found in " in remarks
+    return {"compile": compiled, "first": loaded + first, "next": next_, "found": found}
 
 
 def empty_batch(function, zeros) -> dict:
