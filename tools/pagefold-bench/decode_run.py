@@ -150,8 +150,9 @@ class Rotation:
 
     def __init__(self, rotation: list[Inputs], make):
         self.rotation, self.parts = rotation, [make(inputs) for inputs in rotation]
-        self.kind, self.name, self.own, self.shape, self.page = (
-            getattr(self.parts[0], field) for field in ("kind", "name", "own", "shape", "page")
+        self.shape = rotation[0].shape
+        self.kind, self.name, self.own, self.page = (
+            getattr(self.parts[0], field) for field in ("kind", "name", "own", "page")
         )
 
     def launch(self) -> None:
