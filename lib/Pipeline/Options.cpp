@@ -31,6 +31,8 @@ static constexpr OptionRow kOptions[] = {
     {"stage-queries", "", &CompileOptions::stageQueries,
      "apply the ops of queries in a kernel of its own where attention can then be pipelined "
      "(cuda)"},
+    {"join-rows", "", &CompileOptions::joinRows,
+     "append and change rows in one kernel where they need nothing of each other (cuda)"},
     {"split-rows", "", &CompileOptions::splitRows,
      "give requests of few query rows a kernel of their own beside those of many (cuda)"},
     {"batch-invariant", "", &CompileOptions::batchInvariant,

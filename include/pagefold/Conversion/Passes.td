@@ -123,10 +123,13 @@ def TileToSimt : Pass<"tile-to-simt", "::mlir::ModuleOp"> {
 
     **Example.** `test/Conversion/TileToSimt`, a file for each kind of kernel; `docs/levels/hopper.md`.
 
-    **Does not** share anything between threads.
+    **Does not** share anything between threads, but with `row-lanes` of a warp.
   }];
   let options = [Option<"counters", "counters", "bool", /*default=*/"false",
-      "Count visited, partial and skipped tiles and masked elements (default: false)">];
+      "Count visited, partial and skipped tiles and masked elements (default: false)">,
+      Option<"rowLanes", "row-lanes", "int64_t", /*default=*/"1",
+      "At most so many lanes share a row, a power of two up to 32; 1, the default: each thread has rows of its own, "
+      "so that the host can play it">];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::func::FuncDialect",
                            "::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect"];

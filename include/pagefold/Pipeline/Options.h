@@ -34,6 +34,7 @@ struct CompileOptions {
   bool lazyRescale = true;     ///< hopper-lazy-rescale
   bool sections = true;        ///< of tile-to-hopper: query tiles in an order made for the L2
   bool stageQueries = true;    ///< tile-stage-queries, of the cuda target
+  bool joinRows = true;        ///< tile-join-rows, of the cuda target
   bool batchInvariant = false; ///< of a request's bits
   bool splitRows = true;       ///< tile-split-rows, of the cuda target
   bool counters = false;       ///< count tiles in the workspace

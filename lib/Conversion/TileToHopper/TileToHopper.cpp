@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "pagefold/Conversion/Passes.h"
 #include "pagefold/Conversion/SimtKernels.h"
+#include "pagefold/Target/Hopper/Chip.h"
 #include "pagefold/Target/Hopper/PipelinedForm.h"
 #include "pagefold/Target/Hopper/StreamingForm.h"
 
@@ -74,7 +75,7 @@ LogicalResult FunctionLowering::lower(Operation *op) {
   if (space && space.getSchedule() && tile::splitsOnDevice(space.getSchedule()->getKind()))
     entry = lowerSpace(space, symbol);
   else if (isSimtWork(op))
-    entry = emitSimtKernel(op, symbol, {function, module, layout, counters});
+    entry = emitSimtKernel(op, symbol, {function, module, layout, counters, kWarp});
   else if (isa<tile::BatchOp, tile::WorkspaceOp, func::ReturnOp>(op) || isMemoryEffectFree(op))
     return success(); // found by the kernels that use it
   else

@@ -107,6 +107,17 @@ void HostBuilder::ifThenElse(Value condition, llvm::function_ref<void()> yes,
   no();
 }
 
+Values HostBuilder::ifThenElse(Value condition, ValueRange others,
+                               llvm::function_ref<Values()> yes) {
+  auto branch = scf::IfOp::create(*this, others.getTypes(), condition, /*withElseRegion=*/true);
+  InsertionGuard guard(*this);
+  setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(*this, yes());
+  setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(*this, others);
+  return Values(branch.getResults());
+}
+
 void HostBuilder::forVectors(int64_t extent, llvm::function_ref<void(Value, int64_t)> body) {
   int64_t whole = extent / kLanes * kLanes;
   if (whole <= unrolledVectors * kLanes)
@@ -170,9 +181,10 @@ Value HostBuilder::loadF32(Value memref, ValueRange indices) {
   return widen(*this, load(memref, indices));
 }
 
-Value HostBuilder::loadVector(Value memref, ValueRange indices, int64_t lanes) {
-  return widen(
-      *this, vector::LoadOp::create(*this, vectorType(lanes, elementOf(memref)), memref, indices));
+Value HostBuilder::loadVector(Value memref, ValueRange indices, int64_t lanes, int64_t alignment) {
+  return widen(*this, vector::LoadOp::create(*this, vectorType(lanes, elementOf(memref)), memref,
+                                             indices, /*nontemporal=*/false,
+                                             llvm::MaybeAlign(alignment)));
 }
 
 Value HostBuilder::loadInts(Value memref, ValueRange indices, int64_t lanes) {
@@ -185,10 +197,11 @@ void HostBuilder::store(Value value, Value memref, ValueRange indices) {
   memref::StoreOp::create(*this, value, memref, indices);
 }
 
-void HostBuilder::storeVector(Value vector, Value memref, ValueRange indices) {
+void HostBuilder::storeVector(Value vector, Value memref, ValueRange indices, int64_t alignment) {
   if (isa<FloatType>(getElementTypeOrSelf(vector.getType())))
     vector = narrow(*this, vector, elementOf(memref));
-  vector::StoreOp::create(*this, vector, memref, indices);
+  vector::StoreOp::create(*this, vector, memref, indices, /*nontemporal=*/false,
+                          llvm::MaybeAlign(alignment));
 }
 
 void HostBuilder::fill(Value memref, double value) {

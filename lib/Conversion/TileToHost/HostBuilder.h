@@ -59,6 +59,8 @@ public:
               llvm::function_ref<Values(Value, mlir::ValueRange)> body);
   void ifThen(Value condition, llvm::function_ref<void()> body);
   void ifThenElse(Value condition, llvm::function_ref<void()> yes, llvm::function_ref<void()> no);
+  /// What `yes` gives where the condition holds, else `others`.
+  Values ifThenElse(Value condition, mlir::ValueRange others, llvm::function_ref<Values()> yes);
   /// `body(offset, lanes)` for the vectors of a row of `extent` elements, a multiple of 8: a loop,
   /// or the body again and again for at most `unrolledVectors` of them.
   void forVectors(int64_t extent, llvm::function_ref<void(Value, int64_t)> body);
@@ -67,11 +69,13 @@ public:
   mlir::VectorType vectorType(int64_t lanes, mlir::Type element = {});
   Value load(Value memref, mlir::ValueRange indices);    ///< any element, unconverted
   Value loadF32(Value memref, mlir::ValueRange indices); ///< one float, as f32
-  Value loadVector(Value memref, mlir::ValueRange indices, int64_t lanes); ///< floats, as f32
+  /// Floats, as f32. `alignment` in bytes; 0: that of an element.
+  Value loadVector(Value memref, mlir::ValueRange indices, int64_t lanes, int64_t alignment = 0);
   Value loadInts(Value memref, mlir::ValueRange indices, int64_t lanes);   ///< i32
   void store(Value value, Value memref,
              mlir::ValueRange indices); ///< f32 or integer; converts floats
-  void storeVector(Value vector, Value memref, mlir::ValueRange indices); ///< f32; converts
+  void storeVector(Value vector, Value memref, mlir::ValueRange indices,
+                   int64_t alignment = 0); ///< f32; converts
   void fill(Value memref,
             double value); ///< a static f32 buffer whose extents multiply to whole vectors
   Value dim(Value memref, int64_t dim);

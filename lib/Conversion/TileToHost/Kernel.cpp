@@ -157,6 +157,15 @@ void Kernel::forItems(Value batch, llvm::function_ref<Value(Request)> itemsOf,
   scf::YieldOp::create(b, next);
 }
 
+void Kernel::forTokens(Value batch, Value, int64_t parts,
+                       llvm::function_ref<void(Request, Value, Value)> body) {
+  auto items = [&](Request request) { return b.mul(request.qLen, parts); };
+  forItems(batch, items, [&](Request request, Value item, Value) {
+    Value row = b.divide(item, parts);
+    body(request, b.add(request.firstRow, row), parts == 1 ? b.index(0) : b.remainder(item, parts));
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Counters and errors
 //===----------------------------------------------------------------------===//

@@ -35,17 +35,23 @@ void RowEmitter::load(Value source, const RowPlace &place, Region &region) {
 // Rope
 //===----------------------------------------------------------------------===//
 
+Value host::ropePosition(Kernel &kernel, tile::RopeOp op, const RowPlace &place) {
+  if (!op.getPositions())
+    return place.position;
+  HostBuilder &b = kernel.builder();
+  Value given = b.load(kernel.find(op.getPositions()), {place.token});
+  return arith::IndexCastOp::create(b, b.getIndexType(), given);
+}
+
+Value host::lastRopePosition(Kernel &kernel, tile::RopeOp op) {
+  HostBuilder &b = kernel.builder();
+  return b.sub(b.dim(kernel.find(op.getCos()), 0), b.index(1));
+}
+
 void RowEmitter::emit(tile::RopeOp op, const RowPlace &place) {
-  Value position = place.position;
-  if (op.getPositions()) {
-    Value given = b.load(kernel.find(op.getPositions()), {place.token});
-    position = arith::IndexCastOp::create(b, b.getIndexType(), given);
-  }
-  // A padding row passes through. A position past the table is reported by the batch's check, or,
-  // where positions are given by the caller, takes the last row.
-  Value last = b.sub(b.dim(kernel.find(op.getCos()), 0), b.index(1));
+  Value position = b.min(ropePosition(kernel, op, place), lastRopePosition(kernel, op));
   Value valid = b.compare(arith::CmpIPredicate::sge, position, b.index(0));
-  b.ifThen(valid, [&] { rotate(op, b.min(position, last)); });
+  b.ifThen(valid, [&] { rotate(op, position); });
 }
 
 void RowEmitter::rotate(tile::RopeOp op, Value position) {
@@ -70,6 +76,12 @@ void RowEmitter::rotate(tile::RopeOp op, Value position) {
 // Norm and maps
 //===----------------------------------------------------------------------===//
 
+Value host::rmsNormScale(HostBuilder &b, tile::RmsNormOp op, Value sum, int64_t dim) {
+  Value mean = b.fmul(sum, b.f32(1.0 / dim));
+  Value root = math::SqrtOp::create(b, b.fadd(mean, b.f32(op.getEps().convertToDouble())));
+  return b.fdiv(b.f32(1), root);
+}
+
 void RowEmitter::emit(tile::RmsNormOp op) {
   int64_t padded = paddedTo16(dim); // zero beyond dim
   HostBuilder::Values squares =
@@ -79,9 +91,7 @@ void RowEmitter::emit(tile::RmsNormOp op) {
                return HostBuilder::Values{b.fma(x, x, sum[0])};
              });
   Value sum = vector::ReductionOp::create(b, vector::CombiningKind::ADD, squares[0]);
-  Value mean = b.fmul(sum, b.f32(1.0 / dim));
-  Value root = math::SqrtOp::create(b, b.fadd(mean, b.f32(op.getEps().convertToDouble())));
-  Value scale = b.fdiv(b.f32(1), root), weight = kernel.find(op.getWeight());
+  Value scale = rmsNormScale(b, op, sum, dim), weight = kernel.find(op.getWeight());
   b.forVectors(dim, [&](Value offset, int64_t lanes) {
     Value x = b.fmul(b.loadVector(rowBuffer, {offset}, lanes), b.splat(scale, lanes));
     b.storeVector(b.fmul(x, b.loadVector(weight, {offset}, lanes)), rowBuffer, {offset});

@@ -40,28 +40,15 @@ static void forHeads(HostBuilder &b, const TokenItem &item, llvm::function_ref<v
     b.loop(item.firstHead, b.add(item.firstHead, item.heads), 1, body);
 }
 
-/// Cuts an item's number into a token's and the heads of the ticket.
-static Value takeHeads(Kernel &kernel, Value number, int64_t heads, TokenItem &item) {
-  HostBuilder &b = kernel.builder();
-  item.heads = kernel.headsOfTicket(heads);
-  int64_t parts = heads / item.heads;
-  item.firstHead = parts == 1 ? b.index(0) : b.mul(b.remainder(number, parts), item.heads);
-  return b.divide(number, parts);
-}
-
-/// Every token of the batch, `heads` wide.
-static void forTokens(Kernel &kernel, Value batch, int64_t heads,
+/// Every token of the batch, `heads` wide; `tokens` is a buffer with a row for each.
+static void forTokens(Kernel &kernel, Value batch, Value tokens,
                       llvm::function_ref<void(const TokenItem &)> body) {
   HostBuilder &b = kernel.builder();
-  int64_t parts = heads / kernel.headsOfTicket(heads);
-  auto items = [&](Request request) { return b.mul(request.qLen, parts); };
-  kernel.forItems(batch, items, [&](Request request, Value number, Value) {
-    TokenItem item;
-    Value row = takeHeads(kernel, number, heads, item);
-    item.request = request;
-    item.position = b.add(b.sub(request.kvLen, request.qLen), row);
-    item.token = b.add(request.firstRow, row);
-    body(item);
+  int64_t width = kernel.headsOfTicket(heads(tokens)), parts = heads(tokens) / width;
+  kernel.forTokens(batch, b.dim(tokens, 0), parts, [&](Request request, Value token, Value part) {
+    Value row = b.sub(token, request.firstRow);
+    body({request, token, b.add(b.sub(request.kvLen, request.qLen), row), b.mul(part, width),
+          width});
   });
 }
 
@@ -69,11 +56,10 @@ static void forTokens(Kernel &kernel, Value batch, int64_t heads,
 static void forTokens(Kernel &kernel, Value buffer,
                       llvm::function_ref<void(const TokenItem &)> body) {
   HostBuilder &b = kernel.builder();
-  int64_t parts = heads(buffer) / kernel.headsOfTicket(heads(buffer));
+  int64_t width = kernel.headsOfTicket(heads(buffer)), parts = heads(buffer) / width;
   kernel.forTickets(b.mul(b.dim(buffer, 0), parts), [&](Value ticket) {
-    TokenItem item;
-    item.token = takeHeads(kernel, ticket, heads(buffer), item);
-    body(item);
+    Value part = parts == 1 ? b.index(0) : b.remainder(ticket, parts);
+    body({{}, b.divide(ticket, parts), {}, b.mul(part, width), width});
   });
 }
 
@@ -97,7 +83,7 @@ void host::emitAppend(Kernel &kernel, tile::AppendOp op) {
     });
   };
   Value pool = pages.poolSize();
-  forTokens(kernel, op.getBatch(), heads(key), [&](const TokenItem &item) {
+  forTokens(kernel, op.getBatch(), key, [&](const TokenItem &item) {
     b.ifThen(b.compare(Predicate::sge, item.position, b.index(0)), [&] {
       forHeads(b, item, [&](Value head) {
         RowPlace place{item.token, head, item.position};
@@ -129,7 +115,7 @@ void host::emitRows(Kernel &kernel, tile::RowsOp op) {
     });
   };
   if (op.getBatch())
-    forTokens(kernel, op.getBatch(), heads(input), body);
+    forTokens(kernel, op.getBatch(), input, body);
   else
     forTokens(kernel, input, body);
 }
@@ -184,7 +170,7 @@ void host::emitMergeSplits(Kernel &kernel, tile::MergeSplitsOp op) {
   auto part = [&](Value split, Value token, Value head, int64_t i) {
     return b.load(partials, {split, token, head, b.index(i)});
   };
-  forTokens(kernel, op.getBatch(), heads(op.getOutput()), [&](const TokenItem &item) {
+  forTokens(kernel, op.getBatch(), kernel.find(op.getOutput()), [&](const TokenItem &item) {
     Value token = item.token, row = b.sub(token, item.request.firstRow);
     forHeads(b, item, [&](Value head) {
       Value first = b.index(0), end = b.index(splits);

@@ -31,6 +31,26 @@ public:
   Request withPagesChecked(mlir::Value batch, const Request &request) override;
   void ifPageExists(const Request &request, mlir::Value page, mlir::Value pages,
                     llvm::function_ref<void()> body) override;
+  /// A thread's tickets lie far apart: it searches the requests in place of walking past them.
+  void forTokens(mlir::Value batch, mlir::Value tokens, int64_t parts,
+                 llvm::function_ref<void(Request, mlir::Value, mlir::Value)> body) override;
+
+  /// `body` with the request that has the row `token`, if there is one.
+  void withRequestOf(mlir::Value batch, mlir::Value token,
+                     llvm::function_ref<void(const Request &)> body);
+  /// Checks all requests, a thread each, and reports what is wrong: for kernels that search them.
+  void reportRequests(mlir::Value batch);
+
+  /// The f32 sum over groups of so many neighbouring lanes, a power of two, in each of them. All
+  /// lanes of a group get here, or none.
+  mlir::Value sumOfLanes(mlir::Value x, int64_t lanes);
+
+  /// Bytes at which an access to so many elements starts, of a buffer with requireAligned.
+  static int64_t alignment(mlir::Value buffer, int64_t elements);
+  /// Rows of a buffer of the function are accessed by so many elements at once: a launch with
+  /// addresses or strides that do not allow it is refused.
+  void requireAligned(mlir::Value buffer, int64_t elements);
+
   int64_t headsOfTicket(int64_t) override { return 1; }
   llvm::ArrayRef<tile::ScheduleKind> forms() override;
   bool prefetches() override { return false; } // other threads hide the latency

@@ -72,6 +72,12 @@ LogicalResult FunctionLowering::lower(Operation *op) {
     return addKernel(op, "one", [&](HostKernel &kernel) {
       return cloneElementwise(kernel, generic), success();
     });
+  if (auto together = dyn_cast<tile::TogetherOp>(op)) { // a launch costs the host next to nothing
+    for (Operation &work : together.getBody().front())
+      if (failed(lower(&work)))
+        return failure();
+    return success();
+  }
   if (isWork(op))
     return addKernel(op, "all", [&](HostKernel &kernel) { return emitWork(kernel, op); });
   // Everything else is found by the kernels that use it.

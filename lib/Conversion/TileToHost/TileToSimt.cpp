@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelEmitters.h"
-#include "SimtKernel.h"
+#include "SimtRows.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "pagefold/Conversion/Passes.h"
@@ -25,16 +25,12 @@ using namespace pagefold::host;
 // One kernel
 //===----------------------------------------------------------------------===//
 
-bool pagefold::isSimtWork(Operation *op) { return isWork(op); }
+bool pagefold::isSimtWork(Operation *op) { return isWork(op) || !rowWorks(op).empty(); }
 
 /// The most tickets of an op within the function's bounds; 0 where its buffers alone say it.
 static int64_t maxTickets(Operation *op, attn::BoundsAttr bounds) {
   auto headsOf = [](Value buffer) { return cast<MemRefType>(buffer.getType()).getDimSize(1); };
   int64_t tokens = bounds.maxTokens();
-  if (auto append = dyn_cast<tile::AppendOp>(op))
-    return tokens * headsOf(append.getKey());
-  if (auto rows = dyn_cast<tile::RowsOp>(op))
-    return tokens * headsOf(rows.getInput());
   if (auto merge = dyn_cast<tile::MergeOp>(op))
     return tokens * headsOf(merge.getOutput());
   if (auto merge = dyn_cast<tile::MergeSplitsOp>(op))
@@ -48,8 +44,8 @@ static int64_t maxTickets(Operation *op, attn::BoundsAttr bounds) {
 }
 
 /// As many CTAs as there can be work for, or so many for each multiprocessor.
-static void setGrid(NamedAttrList &entry, Builder &builder, int64_t tickets) {
-  const hopper::SimtLaunch &launch = hopper::kSimtLaunch;
+static void setGrid(NamedAttrList &entry, Builder &builder, const hopper::SimtLaunch &launch,
+                    int64_t tickets) {
   int64_t ctas = (tickets + launch.threads - 1) / launch.threads;
   if (ctas && ctas <= launch.exactCtas)
     entry.set("ctas", builder.getI64IntegerAttr(ctas));
@@ -61,9 +57,12 @@ static void setGrid(NamedAttrList &entry, Builder &builder, int64_t tickets) {
 
 FailureOr<DictionaryAttr> pagefold::emitSimtKernel(Operation *op, StringRef symbol,
                                                    const SimtModule &module) {
-  int64_t threads = hopper::kSimtLaunch.threads;
-  SimtKernel kernel(module, symbol, threads, op->getLoc());
-  if (failed(emitWork(kernel, op)))
+  SmallVector<Operation *> rows = rowWorks(op);
+  const hopper::SimtLaunch &launch = rows.empty() ? hopper::kSimtLaunch : hopper::kRowLaunch;
+  attn::BoundsAttr bounds = module.layout.getBounds();
+  SimtKernel kernel(module, symbol, launch.threads, op->getLoc());
+  if (rows.empty() ? failed(emitWork(kernel, op))
+                   : (emitSimtRows(kernel, rows, module.rowLanes), false))
     return failure();
   kernel.finish();
   Builder builder(op->getContext());
@@ -73,7 +72,9 @@ FailureOr<DictionaryAttr> pagefold::emitSimtKernel(Operation *op, StringRef symb
   NamedAttrList entry;
   entry.set("symbol", builder.getStringAttr(symbol));
   entry.set("op", builder.getStringAttr(op->getName().getStringRef()));
-  setGrid(entry, builder, maxTickets(op, module.layout.getBounds()));
+  setGrid(entry, builder, launch,
+          rows.empty() ? maxTickets(op, bounds)
+                       : rowThreads(rows, bounds.maxTokens(), module.rowLanes));
   entry.set("params", builder.getArrayAttr({word("frame"), word("error_word")}));
   return entry.getDictionary(op->getContext());
 }
@@ -102,7 +103,7 @@ struct TileToSimt : pagefold::impl::TileToSimtBase<TileToSimt> {
     if (failed(checkSources(function)))
       return failure();
     WorkspaceLayout layout(function->getAttrOfType<attn::BoundsAttr>("attn.bounds"));
-    SimtModule module{function, kernels, layout, counters};
+    SimtModule module{function, kernels, layout, counters, rowLanes};
     SmallVector<Attribute> entries;
     for (Operation &op : function.front()) {
       if (isSimtWork(&op)) {

@@ -512,3 +512,51 @@ func.func @row(%t: memref<?xbf16>, %i: i32) {
   %x = tile.lookup %t[%i] : memref<?xbf16> -> i32
   return
 }
+
+// -----
+
+!rows = !tile.tile<q x 128, f32>
+func.func @together(%x: memref<?x8x128xf32>, %y: memref<?x8x128xf32>) {
+  // expected-error@+1 {{C1: expects two or more of tile.rows and tile.append, got 1 of them}}
+  tile.together {
+    tile.rows %x into %y {
+    ^bb0(%r: !rows):
+      tile.yield %r : !rows
+    } : memref<?x8x128xf32>, memref<?x8x128xf32>
+  }
+  return
+}
+
+// -----
+
+!rows = !tile.tile<q x 128, f32>
+func.func @together(%x: memref<?x8x128xf32>, %y: memref<?x8x128xf32>) {
+  // expected-error@+1 {{C1: expects two or more of tile.rows and tile.append, got arith.constant}}
+  tile.together {
+    %zero = arith.constant 0 : index
+    tile.rows %x into %y {
+    ^bb0(%r: !rows):
+      tile.yield %r : !rows
+    } : memref<?x8x128xf32>, memref<?x8x128xf32>
+  }
+  return
+}
+
+// -----
+
+// The second one reads what the first writes.
+!rows = !tile.tile<q x 128, f32>
+func.func @together(%x: memref<?x8x128xf32>, %y: memref<?x8x128xf32>, %z: memref<?x8x128xf32>) {
+  tile.together {
+    tile.rows %x into %y {
+    ^bb0(%r: !rows):
+      tile.yield %r : !rows
+    } : memref<?x8x128xf32>, memref<?x8x128xf32>
+    // expected-error@+1 {{C2: expects to need nothing of the tile.rows beside it, but one writes what the other reads or writes}}
+    tile.rows %y into %z {
+    ^bb0(%r: !rows):
+      tile.yield %r : !rows
+    } : memref<?x8x128xf32>, memref<?x8x128xf32>
+  }
+  return
+}

@@ -121,6 +121,28 @@ func.func @append(%k: memref<?x8x128xf32>, %v: memref<?x8x128xbf16>, %kv: !kv, %
   return
 }
 
+// CHECK-LABEL: func.func @together
+// CHECK: tile.together {
+// CHECK:   tile.append
+// CHECK:   tile.rows
+// CHECK: }
+func.func @together(%x: memref<?x8x128xbf16>, %y: memref<?x8x128xbf16>, %kv: !kv, %batch: !tile.batch) {
+  tile.together {
+    tile.append %x, %x to %kv of %batch key {
+    ^bb0(%r: !rows):
+      tile.yield %r : !rows
+    } value {
+    ^bb0(%r: !rows):
+      tile.yield %r : !rows
+    } : memref<?x8x128xbf16>, memref<?x8x128xbf16>, !kv
+    tile.rows %x into %y of %batch {
+    ^bb0(%r: !rows):
+      tile.yield %r : !rows
+    } : memref<?x8x128xbf16>, memref<?x8x128xbf16>
+  }
+  return
+}
+
 // The standard form, without a schedule.
 // CHECK-LABEL: func.func @standard_form
 // CHECK: tile.space of %{{.*}}, %{{.*}} group 4 {

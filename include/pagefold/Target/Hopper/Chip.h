@@ -92,6 +92,10 @@ struct SimtLaunch {
 inline constexpr SimtLaunch kSimtLaunch = {
     .threads = 128, .ctasPerMultiprocessor = 4, .exactCtas = 512};
 
+/// Those of rows that lanes share, whose threads have few registers: bytes under way count.
+inline constexpr SimtLaunch kRowLaunch = {
+    .threads = 128, .ctasPerMultiprocessor = 8, .exactCtas = 1024};
+
 } // namespace pagefold::hopper
 
 #endif // PAGEFOLD_TARGET_HOPPER_CHIP_H

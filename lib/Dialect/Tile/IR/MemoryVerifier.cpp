@@ -190,6 +190,21 @@ LogicalResult AppendOp::verifyRegions() {
   return verifyRowRegion(*this, "C3", getValueBody(), kv.getVDim());
 }
 
+LogicalResult TogetherOp::verifyRegions() {
+  auto works = llvm::map_to_vector(getBody().front(), [](Operation &op) { return &op; });
+  auto stray = llvm::find_if(works, [](Operation *op) { return !isa<RowsOp, AppendOp>(op); });
+  if (stray != works.end() || works.size() < 2)
+    return emitOpError("C1: expects two or more of tile.rows and tile.append, got ")
+           << (stray != works.end() ? (*stray)->getName().getStringRef().str()
+                                    : std::to_string(works.size()) + " of them");
+  for (auto [i, work] : llvm::enumerate(works))
+    for (Operation *other : llvm::drop_begin(works, i + 1))
+      if (conflict(other, work))
+        return other->emitOpError("C2: expects to need nothing of the ")
+               << work->getName() << " beside it, but one writes what the other reads or writes";
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Merge, workspace, look-up
 //===----------------------------------------------------------------------===//

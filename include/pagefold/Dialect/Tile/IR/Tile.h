@@ -51,6 +51,10 @@ mlir::Block *addScalarBlock(mlir::Region &region, unsigned numArgs, mlir::Locati
 /// Whether a region yields its first argument and does nothing else.
 bool isIdentity(mlir::Region &region);
 
+/// Whether one of two kernels of rows (tile.rows, tile.append) writes a buffer that the other reads
+/// or writes. Arguments of a function are different buffers.
+bool conflict(mlir::Operation *rows, mlir::Operation *others);
+
 } // namespace pagefold::tile
 
 #endif // PAGEFOLD_DIALECT_TILE_IR_TILE_H

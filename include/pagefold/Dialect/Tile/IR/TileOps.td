@@ -260,6 +260,37 @@ def Tile_AppendOp : Tile_Op<"append"> {
   let hasVerifier = 1;
 }
 
+def Tile_TogetherOp : Tile_Op<"together", [SingleBlock, NoTerminator, NoRegionArguments]> {
+  let summary = "Kernels of rows that need nothing of each other, as one kernel";
+  let description = [{
+    What stands in the region may run in any order, also at the same time (`tile-join-rows`).
+
+    ```mlir
+    tile.together {
+      tile.append %k, %v to %kv of %batch key {
+      ^bb0(%x: !tile.tile<q x 128, f32>):
+        tile.yield %x : !tile.tile<q x 128, f32>
+      } value {
+      ^bb0(%x: !tile.tile<q x 128, f32>):
+        tile.yield %x : !tile.tile<q x 128, f32>
+      } : memref<?x8x128xbf16>, memref<?x8x128xbf16>, !tile.kv<8 heads, 128 x 128, bf16, page 16>
+      tile.rows %q into %qs of %batch {
+      ^bb0(%x: !tile.tile<q x 128, f32>):
+        %n = tile.rms_norm %x, %w eps 1.0e-5 : !tile.tile<q x 128, f32>, memref<128xf32>
+        tile.yield %n : !tile.tile<q x 128, f32>
+      } : memref<?x32x128xbf16>, memref<?x32x128xbf16>
+    }
+    ```
+
+    Constraints:
+    * C1: the region holds at least two ops, all of them `tile.rows` or `tile.append`.
+    * C2: none writes a buffer that another reads or writes.
+  }];
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$body attr-dict";
+  let hasRegionVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // The space and what stands in it
 //===----------------------------------------------------------------------===//

@@ -320,6 +320,64 @@ def TileStageQueries : Pass<"tile-stage-queries"> {
   let dependentDialects = ["::pagefold::tile::TileDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def TileJoinRows : Pass<"tile-join-rows"> {
+  let summary = "Makes one kernel of kernels of rows that need nothing of each other";
+  let description = [{
+    **Requires** nothing.
+
+    **Ensures** that of `tile.rows` and `tile.append` with nothing but definitions between them, those which write no buffer that
+    another reads or writes stand in one `tile.together`.
+
+    **Idea.** At decode these kernels move a few hundred kilobytes, and what they cost is their launch and the way to the
+    first byte. The new keys and values go into the cache and the queries into their buffer at the same time.
+
+    **Example**
+
+    ```mlir
+    !rows = !tile.tile<q x 128, f32>
+    func.func @f(%q: memref<?x32x128xbf16>, %k: memref<?x8x128xbf16>, %w: memref<128xf32>,
+                 %qs: memref<?x32x128xbf16>, %ks: memref<?x8x128xbf16>) {
+      tile.rows %q into %qs {
+      ^bb0(%x: !rows):
+        %n = tile.rms_norm %x, %w eps 1.0e-5 : !rows, memref<128xf32>
+        tile.yield %n : !rows
+      } : memref<?x32x128xbf16>, memref<?x32x128xbf16>
+      tile.rows %k into %ks {
+      ^bb0(%x: !rows):
+        %n = tile.rms_norm %x, %w eps 1.0e-5 : !rows, memref<128xf32>
+        tile.yield %n : !rows
+      } : memref<?x8x128xbf16>, memref<?x8x128xbf16>
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    module {
+      func.func @f(%arg0: memref<?x32x128xbf16>, %arg1: memref<?x8x128xbf16>, %arg2: memref<128xf32>, %arg3: memref<?x32x128xbf16>, %arg4: memref<?x8x128xbf16>) {
+        tile.together {
+          tile.rows %arg0 into %arg3 {
+          ^bb0(%arg5: !tile.tile<q x 128, f32>):
+            %0 = tile.rms_norm %arg5, %arg2 eps 1.000000e-05 : <q x 128, f32>, memref<128xf32>
+            tile.yield %0 : !tile.tile<q x 128, f32>
+          } : memref<?x32x128xbf16>, memref<?x32x128xbf16>
+          tile.rows %arg1 into %arg4 {
+          ^bb0(%arg5: !tile.tile<q x 128, f32>):
+            %0 = tile.rms_norm %arg5, %arg2 eps 1.000000e-05 : <q x 128, f32>, memref<128xf32>
+            tile.yield %0 : !tile.tile<q x 128, f32>
+          } : memref<?x8x128xbf16>, memref<?x8x128xbf16>
+        }
+        return
+      }
+    }
+    ```
+
+    **Remarks** (category `JoinRows`): passed: how many became one.
+  }];
+  let dependentDialects = ["::pagefold::tile::TileDialect"];
+}
+
 def TileSelectSchedule : Pass<"tile-select-schedule", "::mlir::ModuleOp"> {
   let summary = "Chooses a schedule for every space from the target's table";
   let description = [{
