@@ -75,7 +75,7 @@ def test_slots_are_those_of_whole_pages(bench):
         assert shape.tokens(page) % page == 0 and 0 <= spare < len(shape.kv_lens) * page
 
 
-@pytest.mark.parametrize("name", ["decode_shapes", "prefill_shapes"])
+@pytest.mark.parametrize("name", ["decode_shapes", "layer_shapes", "prefill_shapes"])
 def test_every_shape_has_its_kernels(bench, name):
     shapes = bench(name)
     built = jobs(shapes)

@@ -11,7 +11,7 @@ import re
 
 import torch
 from decode_run import REPLAYS, ROUNDS, Pool, Rotation, rotation
-from gpu_run import BOUND, Bench, in_turn
+from gpu_run import Bench, in_turn
 from layer_shapes import PAGE, SHAPES, THETA
 from peers import Contender, Ours, result
 
@@ -119,7 +119,7 @@ def measure(bench: Bench, shape, pool: Pool) -> dict:
         calls.launch()
         calls.check()
         error = calls.worst_error() if isinstance(calls.parts[0], (Step, Copy)) else 0.0
-        if not error < BOUND[shape.dtype]:
+        if not error < shape.bound:
             bench.failures.append(f"{shape}: {calls.name}: relative error {error:.1e}")
         calls.capture()
         found.append(calls)

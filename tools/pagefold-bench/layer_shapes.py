@@ -55,8 +55,9 @@ class LayerShape(Shape):
     attends: bool = True
 
     def kernel(self, page: int) -> Layer:
-        return Layer(**{f.name: getattr(super().kernel(page), f.name) for f in dataclasses.fields(Kernel)},
-                     attention=self.attends)  # fmt: skip
+        plain = self.plain(page)
+        fields = {field.name: getattr(plain, field.name) for field in dataclasses.fields(plain)}
+        return Layer(**fields, attention=self.attends)
 
     def plain(self, page: int) -> Kernel:
         """Attention alone, on a cache that has the new tokens."""

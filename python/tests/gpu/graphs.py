@@ -134,6 +134,9 @@ class Attend:
             options["bitmap"] = (g.tensor("bits", None, dtype="i8"), g.tensor("starts", None, dtype="i64"))
 
 
+EPS = 1e-5  # of a layer's norms
+
+
 @dataclasses.dataclass(frozen=True)
 class AttendTwice(Attend):
     """The same queries and cache twice, under the mask and in a window. Results: out and lse of the one, of the other."""
@@ -159,15 +162,16 @@ class AttendTwice(Attend):
 
 @dataclasses.dataclass(frozen=True)
 class Layer(Attend):
-    """RoPE of q and k by the rows' positions, append, causal attention with a gate.
+    """RoPE of q and k by the rows' positions, append, causal attention with a gate; `norm`: of q and k first.
 
-    Arguments: q, k, v [tokens, ...], rows, cache, cos, sin, gate. Results: out, the rotated q. `fuse` moves the small
-    ops into the kernels around them.
+    Arguments: q, k, v [tokens, ...], rows, cache, cos, sin, gate, and with a norm w_q and w_k. Results: out, the rotated
+    q. `fuse` moves the small ops into the kernels around them.
     """
 
     pairing: str = "half_split"
     rotary: int = 64
     fuse: bool = True
+    norm: bool = False
 
     @property
     def options(self) -> dict:
@@ -185,6 +189,10 @@ class Layer(Attend):
             cache = g.paged_kv("cache", heads=self.kv_heads, dim=self.dim, dtype=self.stored, page=self.page)
             cos, sin = (g.tensor(name, None, self.rotary // 2) for name in ("cos", "sin"))
             gate = g.tensor("gate", None, self.heads)
+            if self.norm:
+                q, k = (
+                    pf.rms_norm(x, g.tensor(name, self.dim), eps=EPS) for x, name in ((q, "w_q"), (k, "w_k"))
+                )
             q, k = (pf.rope(x, cos, sin, rows=rows, cache=cache, pairing=self.pairing) for x in (q, k))
             cache = pf.append(k, v, cache, rows=rows)
             epilogue = lambda o, q, h: o / (1 + pf.exp(-gate[pf.token(q), h]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 
-from graphs import Attend, Layer
+from graphs import EPS, Attend, Layer
 
 import pagefold as pf
 
@@ -101,6 +101,7 @@ def layer_config(rng) -> Layer:
         batch=8,
         q_len=rng.choice((1, 40, 130)),
         kv_len=700,
+        norm=rng.random() < 0.5,
     )
 
 
@@ -190,16 +191,23 @@ def run_layer(function, config: Layer, seed: str) -> str:
         kind = batches.TORCH[config.dtype]
         results = [((len(batch.q), config.heads, config.dim), kind)] * 2
         arguments = {"q": batch.q, "k": new_k, "v": new_v, "rows": batches.i32(batches.offsets(q_lens))}
-        out, turned = batches.call(function, results, **arguments, cache=cache, cos=cos, sin=sin, gate=gate)
+        weights = {}
+        if config.norm:
+            weights = {f"w_{x}": batches.normal(number + 94 + i, config.dim) for i, x in enumerate("qk")}
+        out, turned = batches.call(
+            function, results, **arguments, cache=cache, cos=cos, sin=sin, gate=gate, **weights
+        )
         # Attention is checked on the rotated q and the cached K as they were stored, these against float64.
         positions = torch.tensor([length - n + i for n, length in zip(q_lens, kv_lens) for i in range(n)],
                                  device=batches.device())  # fmt: skip
         stored = gathered(config, cache, kv_lens)
         seen = batches.Batch(turned, stored[0], batch.values, q_lens, batch.scales)
         new_rows = torch.cat([seen.dequantised(0, r)[length - n :] for r, (n, length) in enumerate(zip(q_lens, kv_lens))])
-        for got, given, kind in ((turned, batch.q, config.dtype), (new_rows, new_k, config.stored)):
-            exact = oracle.rope(given, positions, config.rotary, 10000.0, config.pairing)
-            slack = 2 * oracle.ULP[kind] * exact.abs().clamp_min(2**-6) + 4e-6
+        for got, given, kind, w in ((turned, batch.q, config.dtype, "w_q"), (new_rows, new_k, config.stored, "w_k")):
+            normed = oracle.rms_norm(given, weights[w], EPS) if config.norm else given
+            exact = oracle.rope(normed, positions, config.rotary, 10000.0, config.pairing)
+            # A norm that is a kernel of its own rounds elements near 1 before they are turned.
+            slack = 2 * oracle.ULP[kind] * exact.abs().clamp_min(1 if config.norm else 2**-6) + 4e-6
             assert ((got.double() - exact).abs() <= slack).all(), f"call {number}: rotation is off"
         for r, (values, whole) in enumerate(zip(batch.values, stored[1])):
             assert torch.equal(batches.bits(values), batches.bits(whole)), (

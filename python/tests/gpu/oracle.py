@@ -99,6 +99,12 @@ def attention(config, batch, extras: dict | None = None, masks=None) -> Expected
     return Expected(out, lse, peak)
 
 
+def rms_norm(x, weight, eps: float):
+    """In float64."""
+    x = x.double()
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps) * weight.double()
+
+
 def rope(x, positions, rotary: int, theta: float, pairing: str):
     """Rotates with float64 angles, to float64."""
     half = rotary // 2
