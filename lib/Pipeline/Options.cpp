@@ -28,6 +28,8 @@ static constexpr OptionRow kOptions[] = {
      "leave a row's maximum until it has grown by much (cuda)"},
     {"sections", "", &CompileOptions::sections,
      "order query tiles by sections of heads, longest first (cuda)"},
+    {"overlap-launches", "", &CompileOptions::overlapLaunches,
+     "start a kernel of a function while the one before it ends (cuda)"},
     {"stage-queries", "", &CompileOptions::stageQueries,
      "apply the ops of queries in a kernel of its own where attention can then be pipelined "
      "(cuda)"},

@@ -99,6 +99,7 @@ static void buildHopper(OpPassManager &manager, const CompileOptions &options) {
   TileToHopperOptions lowering;
   lowering.sections = options.sections;
   lowering.counters = options.counters;
+  lowering.overlapLaunches = options.overlapLaunches;
   manager.addPass(createTileToHopper(lowering));
   manager.addPass(createCanonicalizerPass()); // what the emitter wrote twice costs registers
   manager.addPass(createCSEPass());

@@ -148,6 +148,7 @@ static FailureOr<runtime::KernelPlan> convertKernel(tile::PlanOp op, DictionaryA
   cuda.shared = number(entry, "shared");
   cuda.ctas = optionalNumber(entry, "ctas").value_or(0);
   cuda.ctasPerSm = optionalNumber(entry, "ctas_per_sm").value_or(0);
+  cuda.early = entry.contains("early");
   for (DictionaryAttr parameter : dictionaries(entry, "params")) {
     FailureOr<runtime::ParameterPlan> converted = convertParameter(op, parameter);
     if (failed(converted))

@@ -42,6 +42,13 @@ private:
   int64_t next = kHead;
 };
 
+/// How a kernel of a GPU meets the kernels of its function before and behind it (programmatic
+/// dependent launch).
+struct LaunchOrder {
+  bool early = false;    ///< it may start while the one before ends, and must wait for that
+  bool releases = false; ///< the one behind is early
+};
+
 /// What the kernels of a function add up to.
 struct LaunchSummary {
   llvm::ArrayRef<mlir::Attribute> kernels; ///< an entry each, in order

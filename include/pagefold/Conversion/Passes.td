@@ -103,7 +103,9 @@ def TileToHopper : Pass<"tile-to-hopper", "::mlir::ModuleOp"> {
   let options = [Option<"sections", "sections", "bool", /*default=*/"true",
       "Order query tiles by sections of heads, longest first; off: as they are numbered (default: true)">,
     Option<"counters", "counters", "bool", /*default=*/"false",
-      "Count what simt kernels visit and skip (default: false)">];
+      "Count what simt kernels visit and skip (default: false)">,
+    Option<"overlapLaunches", "overlap-launches", "bool", /*default=*/"true",
+      "Start a kernel of a function while the one before it ends (default: true)">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect", "::mlir::gpu::GPUDialect", "::pagefold::hopper::HopperDialect",
                            "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect"];

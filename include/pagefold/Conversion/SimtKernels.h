@@ -20,6 +20,7 @@ struct SimtModule {
   WorkspaceLayout &layout;        ///< of all kernels of the function
   bool counters = false;
   int64_t rowLanes = 1; ///< at most so many lanes share a row; more than 1 is for warps only
+  LaunchOrder order = {};
 };
 
 /// Whether an op of a level-2 function is work for a simt kernel. Batches are none: each kernel

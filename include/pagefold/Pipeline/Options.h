@@ -33,6 +33,7 @@ struct CompileOptions {
   bool overlapProducts = true; ///< hopper-overlap-products
   bool lazyRescale = true;     ///< hopper-lazy-rescale
   bool sections = true;        ///< of tile-to-hopper: query tiles in an order made for the L2
+  bool overlapLaunches = true; ///< of tile-to-hopper: a kernel starts while the one before ends
   bool stageQueries = true;    ///< tile-stage-queries, of the cuda target
   bool joinRows = true;        ///< tile-join-rows, of the cuda target
   bool batchInvariant = false; ///< of a request's bits

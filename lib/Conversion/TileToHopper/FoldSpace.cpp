@@ -59,3 +59,16 @@ FoldSpace::FoldSpace(tile::SpaceOp space, size_t maxRanges) {
 }
 
 bool FoldSpace::hasKeyStarts() const { return dense || tile::PagedOp(paged).getStarts(); }
+
+bool FoldSpace::hasMadeExtents() const {
+  Values read{rows};
+  if (tile::PagedOp op = paged)
+    read.append({op.getTable(), op.getStarts(), op.getLens()});
+  else
+    read.push_back(tile::DenseOp(dense).getRows());
+  read.append(maskSymbols);
+  read.append(maskRowValues);
+  return llvm::any_of(read, [](Value value) {
+    return value && isa<MemRefType>(value.getType()) && !isa<BlockArgument>(value);
+  });
+}

@@ -50,6 +50,9 @@ struct FoldSpace {
   int64_t heads() const { return kvHeads * group; }
   /// Whether a request's keys start where an offset says (Request::keys).
   bool hasKeyStarts() const;
+  /// Whether another kernel of the function makes what tells the requests' extents: row offsets,
+  /// lengths, page tables, or what binds the mask's symbols.
+  bool hasMadeExtents() const;
   /// From a row's maximum to its natural scale: a score region has seen scaled scores.
   double naturalScale() const { return score ? 1.0 : scale; }
 };

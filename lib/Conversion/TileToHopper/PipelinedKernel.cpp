@@ -48,6 +48,7 @@ void pagefold::hopper::emitPipelinedKernel(SpaceKernel &kernel, const PipelinedS
                                            bool sections) {
   HopperBuilder &b = kernel.builder();
   SharedAllocations shared = allocate(b, space);
+  kernel.awaitPrevious();
   // Producer and consumers share exactly what the launch gave to all threads.
   int64_t producer = space.paged ? kPageProducerRegisters : kProducerRegisters;
   int64_t pool =

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SpaceKernel.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "pagefold/Dialect/Hopper/IR/SharedMemoryMap.h"
@@ -30,13 +31,20 @@ int64_t pagefold::hopper::panelsOf(int64_t dim) { return llvm::divideCeil(dim, k
 bool pagefold::hopper::isWholePanels(int64_t dim) { return dim % kPanelColumns == 0; }
 
 SpaceKernel::SpaceKernel(gpu::GPUModuleOp module, func::FuncOp function, StringRef name,
-                         WorkspaceLayout &layout, Location loc)
-    : function(function), layout(layout), b(loc, function.getContext()) {
+                         WorkspaceLayout &layout, LaunchOrder order, Location loc)
+    : function(function), layout(layout), order(order), b(loc, function.getContext()) {
   b.setInsertionPointToEnd(module.getBody());
   kernel = KernelOp::create(b, b.getStringAttr(name), TypeAttr::get(b.getFunctionType({}, {})),
                             ArrayAttr(), ArrayAttr());
   Block *block = &kernel.getBody().emplaceBlock();
   b.setInsertionPointToStart(block);
+  if (order.releases)
+    NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
+}
+
+void SpaceKernel::awaitPrevious() {
+  if (order.early)
+    NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
 }
 
 //===----------------------------------------------------------------------===//
@@ -265,6 +273,8 @@ NamedAttrList SpaceKernel::finish() {
   set(entry, "threads", roles.threads());
   set(entry, "shared", SharedMemoryMap(kernel).bytes());
   set(entry, "ctas_per_sm", 1);
+  if (order.early)
+    entry.set("early", b.getUnitAttr());
   entry.set("params", b.getArrayAttr(recipes));
   return entry;
 }

@@ -43,7 +43,11 @@ public:
   /// Starts a kernel named `name` at the end of `module`. `layout` gives the function's workspace
   /// its places.
   SpaceKernel(mlir::gpu::GPUModuleOp module, mlir::func::FuncOp function, llvm::StringRef name,
-              WorkspaceLayout &layout, mlir::Location loc);
+              WorkspaceLayout &layout, LaunchOrder order, mlir::Location loc);
+
+  /// Where the kernel before it may still run: waits until it is done and its writes are visible.
+  /// Every thread must get here. What no kernel of the function writes may be read before.
+  void awaitPrevious();
 
   HopperBuilder &builder() { return b; }
   mlir::func::FuncOp getFunction() { return function; }
@@ -96,6 +100,7 @@ private:
 
   mlir::func::FuncOp function;
   WorkspaceLayout &layout;
+  LaunchOrder order;
   HopperBuilder b;
   KernelOp kernel;
   llvm::SmallVector<mlir::Attribute> recipes;

@@ -116,9 +116,14 @@ void StreamedSource::fillSide(const Side &side, Value turn, Value head, const Va
     }
 }
 
-void StreamedSource::fill(const State &state, Value turn) {
+void StreamedSource::fill(const State &state, Value turn, bool ahead) {
   Value from = b.remainder(b.sub(state.visit, state.segment.begin), kWarp);
   Value key = b.shuffle(state.firstKeys, from);
+  if (ahead) {
+    const Request &request = state.segment.request;
+    Value old = b.sub(request.kvLen, request.qLen); // keys that were there before
+    b.ifThen(b.less(old, b.add(key, space.kvTile)), [&] { kernel.awaitPrevious(); });
+  }
   Values rows, pages;
   for (int64_t box = 0; box < boxes; ++box) {
     Value first = b.add(key, box * space.boxKeys());
@@ -139,14 +144,14 @@ void StreamedSource::fill(const State &state, Value turn) {
   });
 }
 
-Values StreamedSource::bring(ValueRange values, Value turn) {
+Values StreamedSource::bring(ValueRange values, Value turn, bool ahead) {
   State state = stateOf(values);
   SmallVector<Type> types(values.getTypes());
   Values current(values);
   return b.ifThenElse(
       state.some, types,
       [&] {
-        fill(state, turn);
+        fill(state, turn, ahead);
         return step(state).values();
       },
       [&] { return current; });

@@ -25,8 +25,9 @@ public:
 
   /// What is known of the next slice to bring, as values of a loop.
   Values start(const Segment &first, mlir::Value hasWork);
-  /// Starts the copies of the next slice into the stage of `turn`, where one is left.
-  Values bring(mlir::ValueRange state, mlir::Value turn);
+  /// Starts the copies of the next slice into the stage of `turn`, where one is left. `ahead`: the
+  /// kernel before this one may not be done, and is waited for where the slice has new keys.
+  Values bring(mlir::ValueRange state, mlir::Value turn, bool ahead = false);
 
 private:
   struct State {
@@ -47,7 +48,7 @@ private:
   Side side(mlir::Value ring, mlir::Value buffer, int64_t dim);
   void lookUp(State &state);
   State step(const State &state);
-  void fill(const State &state, mlir::Value turn);
+  void fill(const State &state, mlir::Value turn, bool ahead);
   /// `rows`, `pages`: of each box; no pages of dense rows.
   void fillSide(const Side &side, mlir::Value turn, mlir::Value head, const Values &rows,
                 const Values &pages);

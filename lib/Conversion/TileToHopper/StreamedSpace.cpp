@@ -17,6 +17,20 @@ using namespace pagefold::hopper;
 /// Each range is one selection more from a visit to its slice, and two registers.
 static constexpr size_t kMaxRanges = 8;
 
+/// Of the cache that a space reads, by the kernels before it.
+static bool onlyNewRowsAreWritten(tile::SpaceOp space) {
+  auto rowsOf = [](Value batch) { return batch.getDefiningOp<tile::BatchOp>().getRows(); };
+  auto paged = space.getKv().getDefiningOp<tile::PagedOp>();
+  if (!paged || !isa<BlockArgument>(paged.getKPages()) || !isa<BlockArgument>(paged.getVPages()))
+    return false;
+  WalkResult result = space->getBlock()->walk([&](tile::AppendOp append) {
+    auto target = append.getKv().getDefiningOp<tile::PagedOp>();
+    bool isNew = target == paged && rowsOf(append.getBatch()) == rowsOf(space.getBatch());
+    return isNew ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
 StreamedSpace::StreamedSpace(tile::SpaceOp space, attn::BoundsAttr bounds)
     : FoldSpace(space, kMaxRanges), packedRows(space.mostQueryRows(bounds.getQLen()) * group) {
   StreamingShape shape = *streamingShape(space.getKv().getType(), packedRows);
@@ -25,6 +39,7 @@ StreamedSpace::StreamedSpace(tile::SpaceOp space, attn::BoundsAttr bounds)
   maxPieces = space.getSchedule()->getSplits();
   int64_t slices = llvm::divideCeil(bounds.getKvLen(), kvTile);
   pieceSlices = maxPieces > 1 ? llvm::divideCeil(slices, maxPieces) : 0;
+  keepsOldKeys = !hasMadeExtents() && onlyNewRowsAreWritten(space);
 }
 
 Type StreamedSpace::productElement() const {

@@ -30,6 +30,9 @@ struct StreamedSpace : FoldSpace {
   StreamedSpace(tile::SpaceOp space, attn::BoundsAttr bounds);
 
   int64_t warps, stages;
+  /// Whether the kernels of the function before this one leave keys and values as they are, but for
+  /// the rows of the requests' new tokens.
+  bool keepsOldKeys;
   /// Keys of 8 bits become f16, and so do queries and weights.
   bool isBytes() const { return element.getIntOrFloatBitWidth() == 8; }
   mlir::Type productElement() const;

@@ -84,14 +84,18 @@ void WarpEmitter::foldAll() {
   source.emplace(kernel, space, line, rings.keys, rings.values, rings.warp);
   Values ahead{b.i32(0)};
   ahead.append(source->start(first, b.boolean(true)));
-  // The ring's first round.
+  // The ring's first round. Where the kernels before this one only append, old keys can come while
+  // they run.
+  if (!space.keepsOldKeys)
+    kernel.awaitPrevious();
   ahead = b.whileLoop(
       ahead, [&](ValueRange v) { return b.less(v[0], b.i32(space.stages)); },
       [&](ValueRange v) {
         Values next{b.add(v[0], 1)};
-        next.append(source->bring(v.drop_front(), v[0]));
+        next.append(source->bring(v.drop_front(), v[0], space.keepsOldKeys));
         return next;
       });
+  kernel.awaitPrevious();
   // Carried: whether a piece is left, the area that it would take, it, the turn, what is ahead.
   size_t pieceAt = 2, turnAt = pieceAt + first.size();
   Values carried{b.boolean(true), b.mul(rings.warp, 2)};
@@ -123,6 +127,7 @@ void WarpEmitter::emit() {
     b.ifThen(line.hasWork(), [&] { foldAll(); });
     emitStreamedCombine(kernel, space, line, areas, rings.warp);
   }
+  kernel.awaitPrevious(); // also where a warp had no work: the grid must not end before
   requests.report();
 }
 
@@ -132,6 +137,8 @@ void pagefold::hopper::emitStreamingKernel(SpaceKernel &kernel, const StreamedSp
   rings.keys = AllocRingOp::create(b, space.keyRing(), /*readers=*/0, /*writers=*/1);
   rings.values = AllocRingOp::create(b, space.valueRing(), 0, 1);
   StateAreas areas(b, space, rings);
+  if (space.hasMadeExtents())
+    kernel.awaitPrevious();
   int64_t warpgroups = space.warps * kWarp / kWarpgroup;
   auto roles = RolesOp::create(
       b, b.getStrArrayAttr({"stream"}), b.getDenseI64ArrayAttr({warpgroups}),

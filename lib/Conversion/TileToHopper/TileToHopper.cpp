@@ -29,22 +29,32 @@ namespace {
 /// Lowers one function and writes its plan.
 class FunctionLowering {
 public:
-  FunctionLowering(func::FuncOp function, gpu::GPUModuleOp module, bool sections, bool counters)
+  FunctionLowering(func::FuncOp function, gpu::GPUModuleOp module,
+                   const TileToHopperOptions &options)
       : function(function), module(module),
-        layout(function->getAttrOfType<attn::BoundsAttr>("attn.bounds")), sections(sections),
-        counters(counters) {}
+        layout(function->getAttrOfType<attn::BoundsAttr>("attn.bounds")), options(options) {}
   LogicalResult run();
 
 private:
   LogicalResult lower(Operation *op);
   FailureOr<DictionaryAttr> lowerSpace(tile::SpaceOp space, StringRef symbol);
+  LaunchOrder order();
 
   func::FuncOp function;
   gpu::GPUModuleOp module;
   WorkspaceLayout layout;
-  bool sections, counters;
+  TileToHopperOptions options;
+  size_t works = 0; ///< kernels that there will be
   SmallVector<Attribute> kernels;
 };
+
+/// Of the next kernel. The first one of a function is not early: what the stream held before a
+/// launch knows nothing of releasing it.
+LaunchOrder FunctionLowering::order() {
+  if (!options.overlapLaunches)
+    return {};
+  return {.early = !kernels.empty(), .releases = kernels.size() + 1 < works};
+}
 
 FailureOr<DictionaryAttr> FunctionLowering::lowerSpace(tile::SpaceOp space, StringRef symbol) {
   bool streams = space.getSchedule()->getKind() == tile::ScheduleKind::Streaming;
@@ -56,11 +66,11 @@ FailureOr<DictionaryAttr> FunctionLowering::lowerSpace(tile::SpaceOp space, Stri
   if (!refusal.empty())
     return space.emitOpError("cannot be ") << (streams ? "streamed: " : "pipelined: ") << refusal,
            failure();
-  SpaceKernel kernel(module, function, symbol, layout, space.getLoc());
+  SpaceKernel kernel(module, function, symbol, layout, order(), space.getLoc());
   if (streams)
     emitStreamingKernel(kernel, StreamedSpace(space, layout.getBounds()));
   else
-    emitPipelinedKernel(kernel, PipelinedSpace(space), sections);
+    emitPipelinedKernel(kernel, PipelinedSpace(space), options.sections);
   NamedAttrList entry = kernel.finish();
   entry.set("op", StringAttr::get(function.getContext(), space->getName().getStringRef()));
   return entry.getDictionary(function.getContext());
@@ -75,7 +85,8 @@ LogicalResult FunctionLowering::lower(Operation *op) {
   if (space && space.getSchedule() && tile::splitsOnDevice(space.getSchedule()->getKind()))
     entry = lowerSpace(space, symbol);
   else if (isSimtWork(op))
-    entry = emitSimtKernel(op, symbol, {function, module, layout, counters, kWarp});
+    entry =
+        emitSimtKernel(op, symbol, {function, module, layout, options.counters, kWarp, order()});
   else if (isa<tile::BatchOp, tile::WorkspaceOp, func::ReturnOp>(op) || isMemoryEffectFree(op))
     return success(); // found by the kernels that use it
   else
@@ -89,12 +100,13 @@ LogicalResult FunctionLowering::lower(Operation *op) {
 LogicalResult FunctionLowering::run() {
   if (failed(checkSources(function)))
     return failure();
+  works = llvm::count_if(function.front(), [](Operation &op) { return isSimtWork(&op); });
   for (Operation &op : function.front())
     if (failed(lower(&op)))
       return failure();
   replaceByPlan(
       function, layout,
-      {.kernels = kernels, .zeroed = layout.size(), .counters = counters}); // tickets are 0
+      {.kernels = kernels, .zeroed = layout.size(), .counters = options.counters}); // tickets are 0
   return success();
 }
 
@@ -107,7 +119,7 @@ struct TileToHopper : pagefold::impl::TileToHopperBase<TileToHopper> {
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
     auto kernels = gpu::GPUModuleOp::create(builder, getOperation().getLoc(), "kernels");
     for (func::FuncOp function : functions)
-      if (failed(FunctionLowering(function, kernels, sections, counters).run()))
+      if (failed(FunctionLowering(function, kernels, {sections, counters, overlapLaunches}).run()))
         return signalPassFailure();
   }
 };

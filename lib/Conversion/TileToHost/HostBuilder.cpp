@@ -182,9 +182,9 @@ Value HostBuilder::loadF32(Value memref, ValueRange indices) {
 }
 
 Value HostBuilder::loadVector(Value memref, ValueRange indices, int64_t lanes, int64_t alignment) {
-  return widen(*this, vector::LoadOp::create(*this, vectorType(lanes, elementOf(memref)), memref,
-                                             indices, /*nontemporal=*/false,
-                                             llvm::MaybeAlign(alignment)));
+  return widen(*this,
+               vector::LoadOp::create(*this, vectorType(lanes, elementOf(memref)), memref, indices,
+                                      /*nontemporal=*/false, llvm::MaybeAlign(alignment)));
 }
 
 Value HostBuilder::loadInts(Value memref, ValueRange indices, int64_t lanes) {

@@ -71,7 +71,7 @@ public:
   Value loadF32(Value memref, mlir::ValueRange indices); ///< one float, as f32
   /// Floats, as f32. `alignment` in bytes; 0: that of an element.
   Value loadVector(Value memref, mlir::ValueRange indices, int64_t lanes, int64_t alignment = 0);
-  Value loadInts(Value memref, mlir::ValueRange indices, int64_t lanes);   ///< i32
+  Value loadInts(Value memref, mlir::ValueRange indices, int64_t lanes); ///< i32
   void store(Value value, Value memref,
              mlir::ValueRange indices); ///< f32 or integer; converts floats
   void storeVector(Value vector, Value memref, mlir::ValueRange indices,

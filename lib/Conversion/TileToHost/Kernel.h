@@ -68,10 +68,11 @@ public:
   void forItems(mlir::Value batch, llvm::function_ref<mlir::Value(Request)> itemsOf,
                 llvm::function_ref<void(Request, mlir::Value item, mlir::Value ticket)> body);
 
-  /// Draws tickets over the tokens of a batch, `parts` for each: the token's request and number, and
-  /// which part. `tokens` says how many tokens there are.
-  virtual void forTokens(mlir::Value batch, mlir::Value tokens, int64_t parts,
-                         llvm::function_ref<void(Request, mlir::Value token, mlir::Value part)> body);
+  /// Draws tickets over the tokens of a batch, `parts` for each: the token's request and number,
+  /// and which part. `tokens` says how many tokens there are.
+  virtual void
+  forTokens(mlir::Value batch, mlir::Value tokens, int64_t parts,
+            llvm::function_ref<void(Request, mlir::Value token, mlir::Value part)> body);
 
   /// Draws tickets 0 <= t < count.
   void forTickets(mlir::Value count, llvm::function_ref<void(mlir::Value)> body);

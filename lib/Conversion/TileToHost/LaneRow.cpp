@@ -122,11 +122,10 @@ void LaneRow::apply(tile::RmsNormOp op) {
 void LaneRow::apply(tile::RowMapOp op, const RowPlace &place) {
   for (auto [i, piece] : llvm::enumerate(pieces)) {
     Value x = piece;
-    LazyArgument arguments[] = {[&] { return x; }, [&] { return b.toI32(place.token); },
-                                [&] { return b.toI32(place.head); },
-                                [&, i = i] {
-                                  return iota(b, b.toI32(offset(i, share.width)), share.width);
-                                }};
+    LazyArgument arguments[] = {
+        [&] { return x; }, [&] { return b.toI32(place.token); },
+        [&] { return b.toI32(place.head); },
+        [&, i = i] { return iota(b, b.toI32(offset(i, share.width)), share.width); }};
     piece = emitScalarRegion(kernel, op.getBody(), arguments, share.width);
   }
 }

@@ -23,7 +23,8 @@ public:
   /// Applies a row region: rope, norm, row maps.
   void apply(mlir::Region &body, const RowPlace &place);
 
-  /// Stores them from `where`, the indices of the row in `target`; divided by `scale`, if there is one.
+  /// Stores them from `where`, the indices of the row in `target`; divided by `scale`, if there is
+  /// one.
   void store(mlir::Value target, mlir::ValueRange where, mlir::Value scale = {});
 
 private:

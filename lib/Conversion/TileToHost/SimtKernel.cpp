@@ -24,11 +24,14 @@ static OpBuilder::InsertPoint endOf(gpu::GPUModuleOp module) {
   return {module.getBody(), module.getBody()->end()};
 }
 
-SimtKernel::SimtKernel(const SimtModule &module, StringRef name, int64_t threads, Location loc)
+SimtKernel::SimtKernel(const SimtModule &module, StringRef name, int64_t threads,
+                       std::optional<int64_t> residentCtas, Location loc)
     : Kernel(module.function, endOf(module.kernels), name, module.layout, module.counters, loc,
              errorWordType(module.function)) {
   kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                   b.getDenseI32ArrayAttr(static_cast<int32_t>(threads)));
+  if (residentCtas)
+    kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(*residentCtas));
   // Constant offsets let a row of scratch become registers, as many as a thread has.
   constexpr int64_t kMaxRow = 128;
   b.unrolledVectors = kMaxRow / kLanes;
@@ -38,6 +41,11 @@ SimtKernel::SimtKernel(const SimtModule &module, StringRef name, int64_t threads
         blocks = gpu::GridDimOp::create(b, gpu::Dimension::x);
   thread = b.add(b.mul(block, threads), gpu::ThreadIdOp::create(b, gpu::Dimension::x));
   gridThreads = b.mul(blocks, threads);
+  auto meet = [&](NVVM::GridDepActionKind kind) { NVVM::GriddepcontrolOp::create(b, kind); };
+  if (module.order.releases)
+    meet(NVVM::GridDepActionKind::launch_dependents);
+  if (module.order.early)
+    meet(NVVM::GridDepActionKind::wait);
 }
 
 Value SimtKernel::scratch(ArrayRef<int64_t> shape, Type element) {
@@ -91,36 +99,62 @@ void SimtKernel::ifPageExists(const Request &request, Value page, Value pages,
 // Tokens
 //===----------------------------------------------------------------------===//
 
+/// Where a thread keeps the number of the request that it found last: -1 at first.
+Value SimtKernel::lastRequest() {
+  if (!lastRequestMemory) {
+    OpBuilder::InsertionGuard guard(b);
+    lastRequestMemory = scratch({1}, b.getIndexType());
+    b.setInsertionPoint(prologueEnd);
+    b.store(b.index(-1), lastRequestMemory, {b.index(0)});
+  }
+  return lastRequestMemory;
+}
+
+/// The number of the request that has the row `token`, of `size` requests: by halves.
+Value SimtKernel::searchRequest(Value rows, Value size, Value token) {
+  using arith::CmpIPredicate::sle, arith::CmpIPredicate::slt;
+  auto steps = static_cast<int64_t>(llvm::Log2_64_Ceil(layout.getBounds().getBatch() + 1));
+  HostBuilder::Values range =
+      b.loop(b.index(0), b.index(steps), 1, {b.index(0), size}, [&](Value, ValueRange between) {
+        Value middle = b.divide(b.add(between[0], between[1]), 2);
+        Value next = b.min(b.add(middle, 1), size);
+        Value isOpen = b.compare(slt, between[0], between[1]);
+        Value ends = b.compare(sle, b.toIndex(b.load(rows, {next})), token);
+        Value isBehind = arith::AndIOp::create(b, isOpen, ends);
+        return HostBuilder::Values{b.select(isBehind, next, between[0]),
+                                   b.select(isBehind, between[1], middle)};
+      });
+  return range[0];
+}
+
 void SimtKernel::withRequestOf(Value batch, Value token,
                                llvm::function_ref<void(const Request &)> body) {
   using arith::CmpIPredicate::sle, arith::CmpIPredicate::slt;
   auto op = batch.getDefiningOp<tile::BatchOp>();
-  Value rows = find(op.getRows()), size = batchSize(batch), zero = b.index(0);
-  auto both = [&](Value x, Value y) { return Value(arith::AndIOp::create(b, x, y)); };
-  auto firstRow = [&](Value request) { return b.toIndex(b.load(rows, {b.min(request, size)})); };
-  auto holds = [&](Value begin, Value end) {
-    return both(b.compare(sle, begin, token), b.compare(slt, token, end));
-  };
-  // At decode token t is request t's.
-  Value guess = b.min(token, size);
-  Value isGuess = holds(firstRow(guess), firstRow(b.add(guess, 1)));
-  auto steps = static_cast<int64_t>(llvm::Log2_64_Ceil(layout.getBounds().getBatch() + 1));
-  HostBuilder::Values range = b.loop(
-      zero, b.select(isGuess, zero, b.index(steps)), 1,
-      {b.select(isGuess, guess, zero), b.select(isGuess, guess, size)},
-      [&](Value, ValueRange between) {
-        Value middle = b.divide(b.add(between[0], between[1]), 2), next = b.add(middle, 1);
-        Value isOpen = b.compare(slt, between[0], between[1]);
-        Value isBehind = both(isOpen, b.compare(sle, firstRow(next), token));
-        return HostBuilder::Values{b.select(isBehind, next, between[0]),
-                                   b.select(isBehind, between[1], b.min(middle, between[1]))};
-      });
-  b.ifThen(b.compare(slt, range[0], size), [&] {
+  Value size = batchSize(batch), last = b.sub(size, b.index(1));
+  auto read = [&](Value number) {
     RequestCheck check(*this, op);
     Finding finding = check.nothing();
-    Request request = check.usable(check.readExtents(range[0], finding), finding);
-    Value end = b.add(request.firstRow, request.qLen);
-    b.ifThen(holds(request.firstRow, end), [&] { body(request); });
+    Request r = check.usable(check.readExtents(number, finding), finding);
+    return HostBuilder::Values{r.number, r.firstRow, r.qLen, r.kvLen};
+  };
+  auto holds = [&](ValueRange r) {
+    return Value(arith::AndIOp::create(b, b.compare(sle, r[1], token),
+                                       b.compare(slt, token, b.add(r[1], r[2]))));
+  };
+  b.ifThen(b.compare(slt, b.index(0), size), [&] {
+    // At decode token t is request t's, and a thread's next token is often of the same request as
+    // its last one. All that is known of the guess is asked for at once.
+    Value before = b.load(lastRequest(), {b.index(0)});
+    Value none = b.compare(slt, before, b.index(0));
+    HostBuilder::Values guess = read(b.min(b.select(none, token, before), last));
+    Value isOther = b.compare(arith::CmpIPredicate::eq, holds(guess),
+                              arith::ConstantIntOp::create(b, b.getI1Type(), 0));
+    HostBuilder::Values found = b.ifThenElse(isOther, guess, [&] {
+      return read(b.min(searchRequest(find(op.getRows()), size, token), last));
+    });
+    b.store(found[0], lastRequest(), {b.index(0)});
+    b.ifThen(holds(found), [&] { body({found[0], found[1], found[2], found[3]}); });
   });
 }
 
@@ -156,8 +190,8 @@ Value SimtKernel::sumOfLanes(Value x, int64_t lanes) {
   Value group = b.i32(static_cast<int32_t>(llvm::maskTrailingOnes<uint32_t>(lanes)));
   Value mask = arith::ShLIOp::create(b, group, first);
   for (int64_t distance = 1; distance < lanes; distance *= 2) {
-    Value other = NVVM::ShflOp::create(b, x.getType(), mask, x, b.i32(distance),
-                                       b.i32(kWholeWarp), NVVM::ShflKind::bfly, UnitAttr());
+    Value other = NVVM::ShflOp::create(b, x.getType(), mask, x, b.i32(distance), b.i32(kWholeWarp),
+                                       NVVM::ShflKind::bfly, UnitAttr());
     x = b.fadd(x, other);
   }
   return x;

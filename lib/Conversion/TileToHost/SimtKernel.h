@@ -22,8 +22,10 @@ namespace pagefold::host {
 
 class SimtKernel final : public Kernel {
 public:
-  /// Starts a kernel at the end of the gpu.module, for CTAs of `threads`.
-  SimtKernel(const SimtModule &module, llvm::StringRef name, int64_t threads, mlir::Location loc);
+  /// Starts a kernel at the end of the gpu.module, for CTAs of `threads`, of which a multiprocessor
+  /// can hold `residentCtas`: that bounds a thread's registers.
+  SimtKernel(const SimtModule &module, llvm::StringRef name, int64_t threads,
+             std::optional<int64_t> residentCtas, mlir::Location loc);
 
   /// Memory of the thread: registers, where LLVM can keep it there.
   mlir::Value scratch(llvm::ArrayRef<int64_t> shape, mlir::Type element = {}) override;
@@ -56,11 +58,14 @@ public:
   bool prefetches() override { return false; } // other threads hide the latency
 
 private:
+  mlir::Value lastRequest();
+  mlir::Value searchRequest(mlir::Value rows, mlir::Value size, mlir::Value token);
   mlir::Value errorWord() override { return parameter(0); }
   HostBuilder::Values firstDraw() override { return {thread}; }
   mlir::Value draw(mlir::ValueRange carried) override { return carried.front(); }
   HostBuilder::Values nextDraw(mlir::Value ticket) override { return {b.add(ticket, gridThreads)}; }
 
+  mlir::Value lastRequestMemory;
   mlir::Value thread, gridThreads; ///< this thread's number in the grid, and how many there are
 };
 

@@ -54,9 +54,9 @@ namespace {
 struct Stream {
   Value input;
   Region *body;
-  Value batch;            ///< null where no row asks for its position
-  Value output;           ///< of tile.rows
-  tile::AppendOp append;  ///< or what the rows are new keys or values of
+  Value batch;           ///< null where no row asks for its position
+  Value output;          ///< of tile.rows
+  tile::AppendOp append; ///< or what the rows are new keys or values of
   bool isKey = false;
   RowShare share = {};
 
@@ -72,8 +72,7 @@ static SmallVector<Stream> streamsOf(ArrayRef<Operation *> works, int64_t maxLan
   SmallVector<Stream> streams;
   for (Operation *work : works) {
     if (auto rows = dyn_cast<tile::RowsOp>(work)) {
-      streams.push_back(
-          {rows.getInput(), &rows.getBody(), rows.getBatch(), rows.getOutput(), {}});
+      streams.push_back({rows.getInput(), &rows.getBody(), rows.getBatch(), rows.getOutput(), {}});
       continue;
     }
     auto append = cast<tile::AppendOp>(work);
@@ -104,8 +103,8 @@ static void storeRow(SimtKernel &kernel, const Stream &stream, LaneRow &row,
   row.store(kernel.find(stream.output), {place.token, place.head});
 }
 
-static void appendRow(SimtKernel &kernel, const Stream &stream, LaneRow &row,
-                      const RowPlace &place, const Request &request) {
+static void appendRow(SimtKernel &kernel, const Stream &stream, LaneRow &row, const RowPlace &place,
+                      const Request &request) {
   HostBuilder &b = kernel.builder();
   tile::AppendOp append = stream.append;
   KVRows pages(kernel, append.getKv());
@@ -113,8 +112,8 @@ static void appendRow(SimtKernel &kernel, const Stream &stream, LaneRow &row,
   kernel.requireAligned(stream.isKey ? paged.getKPages() : paged.getVPages(), stream.share.width);
   b.ifThen(b.compare(Predicate::sge, place.position, b.index(0)), [&] {
     HostBuilder::Values where = pages.locate(request.number, place.position, place.head);
+    row.apply(*stream.body, place);
     kernel.ifPageExists(request, where.front(), pages.poolSize(), [&] {
-      row.apply(*stream.body, place);
       Value scale = stream.isKey ? pages.keyScale(place.head) : pages.valueScale(place.head);
       row.store(stream.isKey ? pages.keys() : pages.values(), where, scale);
     });

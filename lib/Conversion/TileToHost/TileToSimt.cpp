@@ -60,7 +60,11 @@ FailureOr<DictionaryAttr> pagefold::emitSimtKernel(Operation *op, StringRef symb
   SmallVector<Operation *> rows = rowWorks(op);
   const hopper::SimtLaunch &launch = rows.empty() ? hopper::kSimtLaunch : hopper::kRowLaunch;
   attn::BoundsAttr bounds = module.layout.getBounds();
-  SimtKernel kernel(module, symbol, launch.threads, op->getLoc());
+  // A grid of rows gives all threads as much to do: what does not fit at first would run behind.
+  std::optional<int64_t> resident;
+  if (!rows.empty())
+    resident = launch.ctasPerMultiprocessor;
+  SimtKernel kernel(module, symbol, launch.threads, resident, op->getLoc());
   if (rows.empty() ? failed(emitWork(kernel, op))
                    : (emitSimtRows(kernel, rows, module.rowLanes), false))
     return failure();
@@ -75,6 +79,8 @@ FailureOr<DictionaryAttr> pagefold::emitSimtKernel(Operation *op, StringRef symb
   setGrid(entry, builder, launch,
           rows.empty() ? maxTickets(op, bounds)
                        : rowThreads(rows, bounds.maxTokens(), module.rowLanes));
+  if (module.order.early)
+    entry.set("early", builder.getUnitAttr());
   entry.set("params", builder.getArrayAttr({word("frame"), word("error_word")}));
   return entry.getDictionary(op->getContext());
 }

@@ -40,9 +40,10 @@ LLVM::LLVMFuncOp createEntry(OpBuilder &builder, LLVM::LLVMFuncOp body, StringRe
   auto entry = LLVM::LLVMFuncOp::create(builder, body.getLoc(), symbol, type);
   entry->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
   entry->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
-  StringRef threads = NVVM::NVVMDialect::getReqntidAttrName();
-  if (Attribute value = body->removeAttr(threads))
-    entry->setAttr(threads, value);
+  for (StringRef name :
+       {NVVM::NVVMDialect::getReqntidAttrName(), NVVM::NVVMDialect::getMinctasmAttrName()})
+    if (Attribute value = body->removeAttr(name))
+      entry->setAttr(name, value);
   return entry;
 }
 

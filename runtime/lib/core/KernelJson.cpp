@@ -165,6 +165,8 @@ void cudaToJson(const CudaKernelPlan &cuda, Json &json) {
     json["ctas"] = cuda.ctas;
   if (cuda.ctasPerSm)
     json["ctas_per_sm"] = cuda.ctasPerSm;
+  if (cuda.early)
+    json["early"] = true;
   Json params = Json::array();
   for (const ParameterPlan &parameter : cuda.params)
     params.push_back(parameterToJson(parameter));
@@ -177,6 +179,7 @@ CudaKernelPlan cudaFromJson(JsonReader &reader, const Json &json) {
   cuda.shared = reader.integer(json, "shared");
   cuda.ctas = takeNumber(reader, json, "ctas").value_or(0);
   cuda.ctasPerSm = takeNumber(reader, json, "ctas_per_sm").value_or(0);
+  cuda.early = reader.optionalFlag(json, "early");
   for (const Json &parameter : reader.array(json, "params"))
     cuda.params.push_back(parameterFromJson(reader, parameter));
   return cuda;

@@ -50,6 +50,7 @@ std::string findFunctions(void *library, DriverApi &api) {
   symbols.find(api.cuModuleGetFunction, "cuModuleGetFunction");
   symbols.find(api.cuFuncSetAttribute, "cuFuncSetAttribute");
   symbols.find(api.cuLaunchKernel, "cuLaunchKernel");
+  symbols.find(api.cuLaunchKernelEx, "cuLaunchKernelEx");
   // The names under which libcuda.so exports what cuda.h calls cuMemAlloc and so on.
   symbols.find(api.cuMemAlloc, "cuMemAlloc_v2");
   symbols.find(api.cuMemFree, "cuMemFree_v2");

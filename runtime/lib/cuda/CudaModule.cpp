@@ -66,13 +66,22 @@ Result<CudaKernel> CudaModule::kernel(const std::string &symbol, const CudaLaunc
   return CudaKernel(driver_, function, symbol, plan);
 }
 
+int CudaKernel::enqueue(uint32_t ctas, void **parameters, CudaStream stream) const {
+  const DriverApi &api = driver_.api();
+  if (!plan_.early)
+    return api.cuLaunchKernel(function_, ctas, 1, 1, plan_.threads, 1, 1, plan_.sharedBytes, stream,
+                              parameters, nullptr);
+  LaunchAttribute early{kProgrammaticStreamSerialization, {}, {}};
+  early.flag = 1;
+  LaunchConfig config{ctas, 1, 1, plan_.threads, 1, 1, plan_.sharedBytes, stream, &early, 1};
+  return api.cuLaunchKernelEx(&config, function_, parameters, nullptr);
+}
+
 Status CudaKernel::launch(uint32_t ctas, std::span<void *const> parameters,
                           CudaStream stream) const {
   if (ctas == 0)
     return {}; // the driver takes an empty grid for a mistake
-  auto **values = const_cast<void **>(parameters.data());
-  if (int code = driver_.api().cuLaunchKernel(function_, ctas, 1, 1, plan_.threads, 1, 1,
-                                              plan_.sharedBytes, stream, values, nullptr))
+  if (int code = enqueue(ctas, const_cast<void **>(parameters.data()), stream))
     return tl::unexpected(driver_.error("cannot launch kernel '" + name_ + "' on " +
                                             std::to_string(ctas) + " CTAs of " +
                                             std::to_string(plan_.threads) + " threads",

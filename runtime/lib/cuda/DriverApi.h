@@ -17,6 +17,22 @@
 
 namespace pagefold::runtime {
 
+/// CUlaunchAttribute and CUlaunchConfig.
+struct LaunchAttribute {
+  int id;
+  char padding[4];
+  union {
+    char bytes[64];
+    int flag;
+  };
+};
+struct LaunchConfig {
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+  void *stream;
+  const LaunchAttribute *attributes;
+  unsigned attributeCount;
+};
+
 struct DriverApi {
   int (*cuInit)(unsigned flags);
   int (*cuGetErrorString)(int code, const char **text);
@@ -35,6 +51,8 @@ struct DriverApi {
   int (*cuLaunchKernel)(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
                         unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
                         void *stream, void **parameters, void **extra);
+  int (*cuLaunchKernelEx)(const LaunchConfig *config, void *function, void **parameters,
+                          void **extra);
   int (*cuMemAlloc)(uint64_t *address, size_t bytes);
   int (*cuMemFree)(uint64_t address);
   int (*cuMemHostAlloc)(void **memory, size_t bytes, unsigned flags);
@@ -58,12 +76,14 @@ struct DriverApi {
 // Values of cuda.h's enumerations.
 inline constexpr int kJitErrorLogBuffer = 5, kJitErrorLogBytes = 6;
 inline constexpr int kMaxDynamicSharedBytes = 8;
+inline constexpr int kProgrammaticStreamSerialization = 6; ///< a launch attribute
 inline constexpr int kMultiprocessors = 16, kCapabilityMajor = 75, kCapabilityMinor = 76,
                      kSharedBytesOfACta = 97;
 inline constexpr unsigned kMappedHostMemory = 2;
 inline constexpr int kUnsupportedPtxVersion = 222;
 inline constexpr int kTypeU8 = 0, kTypeF16 = 6, kTypeBF16 = 9;
-inline constexpr int kNoInterleave = 0, kSwizzle128 = 3, kPromoteNone = 0, kPromote256 = 3, kZeros = 0;
+inline constexpr int kNoInterleave = 0, kSwizzle128 = 3, kPromoteNone = 0, kPromote256 = 3,
+                     kZeros = 0;
 
 } // namespace pagefold::runtime
 

@@ -39,8 +39,9 @@ Status FunctionInContext::addKernel(const KernelPlan &plan, const LoadedCode &co
                 "kernel '" + plan.symbol + "' expects " + std::to_string(cuda.shared) +
                     " bytes of shared memory, this GPU has " +
                     std::to_string(code.device.sharedBytes) + "; compile with smaller tiles");
-  Result<CudaKernel> kernel = code.module.kernel(
-      plan.symbol, {static_cast<uint32_t>(cuda.threads), static_cast<uint32_t>(cuda.shared)});
+  Result<CudaKernel> kernel =
+      code.module.kernel(plan.symbol, {static_cast<uint32_t>(cuda.threads),
+                                       static_cast<uint32_t>(cuda.shared), cuda.early});
   if (!kernel)
     return tl::unexpected(kernel.error());
   int64_t ctas = cuda.ctas ? cuda.ctas : cuda.ctasPerSm * code.device.multiprocessors;

@@ -59,6 +59,16 @@ TEST_F(CudaLaunch, TheFirstLaunchMakesReadyTheNextOnlyLaunches) {
                           }));
 }
 
+TEST_F(CudaLaunch, AnEarlyKernelMayStartBeforeTheOneAhead) {
+  Plan plan = cudaPlan();
+  plan.functions[0].kernels[1].cuda->early = true;
+  load(plan);
+  PrefillCase arguments;
+  ASSERT_EQ(launch(arguments), "");
+  EXPECT_EQ(count("cuLaunchKernel(300, [132 1 1 384 1 1 196720], stream 55)"), 1u);
+  EXPECT_EQ(count("cuLaunchKernelEx(301, [2 1 1 256 1 1 0], stream 55, attribute 6 = 1)"), 1u);
+}
+
 TEST_F(CudaLaunch, ParametersAreAsThePlanSays) {
   PrefillCase arguments;
   alignas(64) std::byte workspace[kCudaWorkspace];

@@ -13,12 +13,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "FakeDriver.h"
+#include "../../lib/cuda/DriverApi.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
+
+using pagefold::runtime::LaunchConfig;
 
 namespace {
 constexpr int kDevices = 4;
@@ -210,6 +213,21 @@ int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned grid
   unsigned extents[] = {gridX, gridY, gridZ, blockX, blockY, blockZ, shared};
   return record("cuLaunchKernel", number(function) + ", " + list(extents, 7) + ", stream " +
                                       number(stream) + (extra ? ", extra" : ""));
+}
+
+int cuLaunchKernelEx(const LaunchConfig *config, void *function, void **parameters, void **extra) {
+  if (!recording)
+    return 0;
+  recordLaunch(function, config->gridX, config->blockX, config->sharedBytes, config->stream,
+               parameters);
+  unsigned extents[] = {config->gridX,  config->gridY,  config->gridZ,      config->blockX,
+                        config->blockY, config->blockZ, config->sharedBytes};
+  std::string text =
+      number(function) + ", " + list(extents, 7) + ", stream " + number(config->stream);
+  for (unsigned i = 0; i < config->attributeCount; ++i)
+    text += ", attribute " + std::to_string(config->attributes[i].id) + " = " +
+            std::to_string(config->attributes[i].flag);
+  return record("cuLaunchKernelEx", text + (extra ? ", extra" : ""));
 }
 
 int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,

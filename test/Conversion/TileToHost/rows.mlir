@@ -38,9 +38,9 @@ func.func @append(%x: memref<?x2x64xf32>, %rows: memref<?xi32>, %pages: memref<?
 // CHECK-SAME: %{{.*}}, %[[COS:arg1]]: memref<?x32xf32>, %[[POSITIONS:arg2]]: memref<?xi64>
 // CHECK: %[[GIVEN:.*]] = memref.load %[[POSITIONS]]
 // CHECK: %[[P:.*]] = arith.index_cast %[[GIVEN]] : i64 to index
-// CHECK: arith.cmpi sge, %[[P]], %c0
+// CHECK: %[[CLAMPED:.*]] = arith.minsi %[[P]], %{{.*}} : index
+// CHECK: arith.cmpi sge, %[[CLAMPED]], %c0
 // CHECK: scf.if
-// CHECK:   %[[CLAMPED:.*]] = arith.minsi %[[P]], %{{.*}} : index
 // CHECK:   vector.load %[[COS]][%[[CLAMPED]],
 // CHECK: vector.reduction <add>
 // CHECK: math.sqrt

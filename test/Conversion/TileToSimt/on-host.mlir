@@ -6,7 +6,6 @@
 
 // CHECK-NOT: gpu.
 // CHECK: func.func @f_k0(%{{.*}}: memref<?x2x64xf32>, %{{.*}}: memref<?x2x64xf32>, %{{.*}}: memref<?xi8>, %{{.*}}: memref<?xi8>, %[[TICKET:.*]]: memref<1xi64>)
-// CHECK: memref.alloca
 // CHECK: scf.while
 // CHECK: %[[DRAWN:.*]] = memref.atomic_rmw addi %{{.*}}, %[[TICKET]]
 // CHECK: %[[INDEX:.*]] = arith.index_cast %[[DRAWN]]
@@ -19,6 +18,10 @@
 // CHECK: %[[NUMBER:.*]] = arith.addi %[[FIRST]], %[[LANE]]
 // CHECK: scf.while (%{{.*}} = %[[NUMBER]])
 // CHECK: arith.addi %{{.*}}, %c256
+// What a thread has for itself, a worker has once.
+// CHECK: func.func @merge_k0(
+// CHECK: memref.alloca() {{.*}} : memref<64xf32>
+// CHECK: scf.while
 // CHECK: tile.plan @f {{.*}} kernels = [{op = "tile.rows", symbol = "f_k0", workers = "all"}]
 func.func @f(%x: memref<?x2x64xf32>, %out: memref<?x2x64xf32>)
     attributes {attn.bounds = #attn.bounds<batch 4, q_len 16, kv_len 512>, tile.args = []} {
@@ -26,5 +29,16 @@ func.func @f(%x: memref<?x2x64xf32>, %out: memref<?x2x64xf32>)
   ^bb0(%r: !rows):
     tile.yield %r : !rows
   } : memref<?x2x64xf32>, memref<?x2x64xf32>
+  return
+}
+
+func.func @merge(%parts: memref<4x?x2x66xf32>, %rows: memref<?xi32>, %k: memref<?x2x64xf32>, %out: memref<?x2x64xf32>)
+    attributes {attn.bounds = #attn.bounds<batch 4, q_len 16, kv_len 512>, tile.args = []} {
+  %kv = tile.dense %k, %k rows(%rows) : memref<?x2x64xf32>, memref<?x2x64xf32>, memref<?xi32> -> !tile.kv<2 heads, 64 x 64, f32>
+  %batch = tile.batch rows(%rows) of %kv tokens(%out) : memref<?xi32>, !tile.kv<2 heads, 64 x 64, f32>, memref<?x2x64xf32>
+  tile.merge_splits %parts of %batch into %out {
+  ^bb0(%o: f32, %q: i32, %h: i32, %d: i32, %position: i32, %token: i32):
+    tile.yield %o : f32
+  } : memref<4x?x2x66xf32>, memref<?x2x64xf32>
   return
 }

@@ -144,6 +144,9 @@ LogicalResult PlanOp::verify() {
                            "or ctas_per_sm",
                            isKernel)))
     return failure();
+  if (!kernels.empty() && cast<DictionaryAttr>(kernels[0]).contains("early"))
+    return emitOpError("C4: expects the first of kernels to start after all that was before the "
+                       "launch, got one that is early");
   for (Attribute kernel : kernels)
     if (isOnGpu(kernel) && failed(verifyEntries(*this, cast<DictionaryAttr>(kernel), "C5", "params",
                                                 "a kind and its keys", isParameter)))

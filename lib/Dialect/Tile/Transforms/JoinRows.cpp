@@ -32,9 +32,8 @@ SmallVector<Works> findTogether(Block &block) {
   for (Operation &op : block) {
     if (!isRowWork(&op) && isPassed(&op))
       continue;
-    bool joins = isRowWork(&op) && llvm::none_of(found.back(), [&](Operation *work) {
-                   return conflict(work, &op);
-                 });
+    bool joins = isRowWork(&op) &&
+                 llvm::none_of(found.back(), [&](Operation *work) { return conflict(work, &op); });
     if (!joins)
       found.emplace_back();
     if (isRowWork(&op))
@@ -58,8 +57,7 @@ struct TileJoinRows : pagefold::tile::impl::TileJoinRowsBase<TileJoinRows> {
 
   /// Where the last of them stands: everything that they use is defined before it.
   static void join(const Works &works) {
-    remark::passed(works.back()->getLoc(),
-                   remarkOf(works.back(), "JoinRows", "tile-join-rows"))
+    remark::passed(works.back()->getLoc(), remarkOf(works.back(), "JoinRows", "tile-join-rows"))
         << (Twine(works.size()) + " kernels of rows are one launch").str();
     OpBuilder builder(works.back());
     auto together = TogetherOp::create(builder, works.front()->getLoc());

@@ -135,6 +135,9 @@ struct CudaKernelPlan {
   /// The grid: so many CTAs, or so many for each multiprocessor. One of the two is 0.
   int64_t ctas = 0, ctasPerSm = 0;
   std::vector<ParameterPlan> params; ///< in the kernel's order
+  /// It may start while the kernel before it in the function ends, and waits by itself for what it
+  /// needs of that (programmatic dependent launch).
+  bool early = false;
   bool operator==(const CudaKernelPlan &) const = default;
 };
 

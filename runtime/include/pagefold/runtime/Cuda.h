@@ -156,6 +156,7 @@ Result<TensorMap> encodeTensorMap(const CudaDriver &driver, const TensorMapRecip
 struct CudaLaunchPlan {
   uint32_t threads = 0;     ///< of a CTA
   uint32_t sharedBytes = 0; ///< dynamic shared memory of a CTA
+  bool early = false;       ///< may start while the kernel before it on the stream ends
 };
 
 /// A kernel of a module, which must outlive it.
@@ -167,6 +168,7 @@ public:
 
 private:
   friend class CudaModule;
+  int enqueue(uint32_t ctas, void **parameters, CudaStream stream) const;
   CudaKernel(CudaDriver driver, void *function, std::string name, CudaLaunchPlan plan)
       : driver_(std::move(driver)), function_(function), name_(std::move(name)), plan_(plan) {}
   CudaDriver driver_;

@@ -732,7 +732,7 @@ def Tile_PlanOp : Tile_Op<"plan", [IsolatedFromAbove]> {
     * C3: each of args has a name, a dtype, a shape of integers, symbols and unit, and an access: read, write or
       readwrite; align, where there, is an integer.
     * C4: each of kernels has a symbol and either workers (one or all), or threads, shared, params, and ctas or
-      ctas_per_sm.
+      ctas_per_sm; the first is not early.
     * C5: each of a kernel's params has a kind and that kind's keys.
     * C6: init, where there, lists what the workspace holds at first besides its head, each with an offset, a size and a
       byte.
