@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "pagefold/Conversion/Passes.h"
 #include "pagefold/Conversion/SimtKernels.h"
+#include "pagefold/Dialect/Tile/IR/RequestBounds.h"
 #include "pagefold/Target/Hopper/PipelinedForm.h"
 #include "pagefold/Target/Hopper/StreamingForm.h"
 
@@ -47,8 +48,8 @@ private:
 
 FailureOr<DictionaryAttr> FunctionLowering::lowerSpace(tile::SpaceOp space, StringRef symbol) {
   bool streams = space.getSchedule()->getKind() == tile::ScheduleKind::Streaming;
-  std::string refusal =
-      streams ? streamingRefusal(space, layout.getBounds()) : pipelinedRefusal(space);
+  attn::BoundsAttr bounds = tile::boundsOf(space);
+  std::string refusal = streams ? streamingRefusal(space, bounds) : pipelinedRefusal(space);
   auto folds = space.getBody().front().getOps<tile::FoldOp>();
   if (refusal.empty() && !(*folds.begin()).getVisits())
     refusal = "its fold has no visit list (tile-visit-lists)";
@@ -57,7 +58,7 @@ FailureOr<DictionaryAttr> FunctionLowering::lowerSpace(tile::SpaceOp space, Stri
            failure();
   SpaceKernel kernel(module, function, symbol, layout, space.getLoc());
   if (streams)
-    emitStreamingKernel(kernel, StreamedSpace(space, layout.getBounds()));
+    emitStreamingKernel(kernel, StreamedSpace(space, bounds));
   else
     emitPipelinedKernel(kernel, PipelinedSpace(space), sections);
   NamedAttrList entry = kernel.finish();

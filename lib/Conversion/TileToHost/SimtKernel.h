@@ -33,6 +33,7 @@ public:
                     llvm::function_ref<void()> body) override;
   int64_t headsOfTicket(int64_t) override { return 1; }
   llvm::ArrayRef<tile::ScheduleKind> forms() override;
+  std::unique_ptr<Team> createTeam() override;
   bool prefetches() override { return false; } // other threads hide the latency
 
 private:

@@ -7,6 +7,7 @@
 
 #include "KernelEmitters.h"
 #include "SimtKernel.h"
+#include "Team.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "pagefold/Conversion/Passes.h"
@@ -47,22 +48,28 @@ static int64_t maxTickets(Operation *op, attn::BoundsAttr bounds) {
   return 0;
 }
 
-/// As many CTAs as there can be work for, or so many for each multiprocessor.
-static void setGrid(NamedAttrList &entry, Builder &builder, int64_t tickets) {
+/// Threads of a CTA: a team has all that there may be.
+static int64_t threadsOf(Operation *op) {
+  return isa<tile::CutPrefixOp>(op) ? kTeamThreads : hopper::kSimtLaunch.threads;
+}
+
+/// As many CTAs as there can be work for, or so many for each multiprocessor; a team is one.
+static void setGrid(NamedAttrList &entry, Builder &builder, Operation *op,
+                    attn::BoundsAttr bounds) {
   const hopper::SimtLaunch &launch = hopper::kSimtLaunch;
-  int64_t ctas = (tickets + launch.threads - 1) / launch.threads;
+  int64_t threads = threadsOf(op);
+  int64_t ctas = isa<tile::CutPrefixOp>(op) ? 1 : (maxTickets(op, bounds) + threads - 1) / threads;
   if (ctas && ctas <= launch.exactCtas)
     entry.set("ctas", builder.getI64IntegerAttr(ctas));
   else
     entry.set("ctas_per_sm", builder.getI64IntegerAttr(launch.ctasPerMultiprocessor));
-  entry.set("threads", builder.getI64IntegerAttr(launch.threads));
+  entry.set("threads", builder.getI64IntegerAttr(threads));
   entry.set("shared", builder.getI64IntegerAttr(0));
 }
 
 FailureOr<DictionaryAttr> pagefold::emitSimtKernel(Operation *op, StringRef symbol,
                                                    const SimtModule &module) {
-  int64_t threads = hopper::kSimtLaunch.threads;
-  SimtKernel kernel(module, symbol, threads, op->getLoc());
+  SimtKernel kernel(module, symbol, threadsOf(op), op->getLoc());
   if (failed(emitWork(kernel, op)))
     return failure();
   kernel.finish();
@@ -73,7 +80,7 @@ FailureOr<DictionaryAttr> pagefold::emitSimtKernel(Operation *op, StringRef symb
   NamedAttrList entry;
   entry.set("symbol", builder.getStringAttr(symbol));
   entry.set("op", builder.getStringAttr(op->getName().getStringRef()));
-  setGrid(entry, builder, maxTickets(op, module.layout.getBounds()));
+  setGrid(entry, builder, op, module.layout.getBounds());
   entry.set("params", builder.getArrayAttr({word("frame"), word("error_word")}));
   return entry.getDictionary(op->getContext());
 }
