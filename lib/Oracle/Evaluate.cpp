@@ -125,6 +125,8 @@ Status oracle::evaluateOperation(Operation *op, Environment &env, unsigned threa
   return llvm::TypeSwitch<Operation *, Status>(op)
       .Case([&](attn::CacheOp op) { return evaluateCache(op, env); })
       .Case([&](attn::AppendOp op) { return evaluateAppend(op, env); })
+      .Case([&](attn::SharedPrefixOp op) { return evaluateSharedPrefix(op, env); })
+      .Case([&](attn::CutPrefixOp op) { return evaluateCutPrefix(op, env); })
       .Case([&](attn::AttentionOp op) { return evaluateAttention(op, env, threads); })
       .Case([&](attn::MergeOp op) { return evaluateMerge(op, env); })
       .Case([&](attn::RopeOp op) { return evaluateRope(op, env); })

@@ -10,7 +10,7 @@
 
 #include "Values.h"
 
-#include "pagefold/Dialect/Attn/IR/Attn.h"
+#include "pagefold/Dialect/Attn/IR/PrefixOps.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -19,6 +19,8 @@ namespace pagefold::oracle {
 // Each evaluates its op in `env` and sets its results there.
 Status evaluateCache(attn::CacheOp op, Environment &env);
 Status evaluateAppend(attn::AppendOp op, Environment &env);
+Status evaluateSharedPrefix(attn::SharedPrefixOp op, Environment &env);
+Status evaluateCutPrefix(attn::CutPrefixOp op, Environment &env);
 Status evaluateAttention(attn::AttentionOp op, Environment &env, unsigned threads);
 Status evaluateMerge(attn::MergeOp op, Environment &env);
 Status evaluateRope(attn::RopeOp op, Environment &env);

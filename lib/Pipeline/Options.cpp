@@ -20,6 +20,9 @@ static constexpr OptionRow kOptions[] = {
     {"cpu", "", &CompileOptions::cpu, "processor of the host, by LLVM's name (default: this one)"},
     {"code", "", &CompileOptions::code,
      "code of target cuda: ptx, or cubin where ptxas is on the PATH (default: ptx)"},
+    {"cascade", "", &CompileOptions::cascade,
+     "read the keys that all requests share once: auto (where it pays), always or off (default: "
+     "auto)"},
     {"fuse", "", &CompileOptions::fuse, "move small ops into attention"},
     {"online-softmax", "", &CompileOptions::onlineSoftmax, "rewrite softmax into the fold"},
     {"overlap-products", "", &CompileOptions::overlapProducts,
@@ -73,6 +76,8 @@ std::string pagefold::checkCompileOptions(const CompileOptions &options) {
     return "expects target host or cuda, got " + options.target;
   if (options.code != "ptx" && options.code != "cubin")
     return "expects code ptx or cubin, got " + options.code;
+  if (!llvm::is_contained({"auto", "always", "off"}, options.cascade))
+    return "expects cascade auto, always or off, got " + options.cascade;
   if (!llvm::is_contained({"", "disk", "memory", "off"}, options.cache))
     return "expects cache disk, memory or off, got " + options.cache;
   return {};

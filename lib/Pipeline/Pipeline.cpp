@@ -19,6 +19,7 @@
 #include "pagefold/Target/Artifact.h"
 #include "pagefold/Target/Hopper/Passes.h"
 #include "pagefold/Target/Host/Passes.h"
+#include "pagefold/Target/ScheduleTable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <functional>
@@ -50,6 +51,13 @@ static llvm::StringRef stageName(Stage stage, const CompileOptions &options) {
 //===----------------------------------------------------------------------===//
 
 static void buildAttn(OpPassManager &manager, const CompileOptions &options) {
+  if (options.cascade != "off") {
+    attn::AttnCascadeOptions cascade;
+    cascade.force = options.cascade == "always";
+    cascade.batchInvariant = options.batchInvariant;
+    cascade.launchBytes = scheduleTableOf(options.target)->launchBytes;
+    manager.addNestedPass<func::FuncOp>(attn::createAttnCascade(cascade));
+  }
   if (options.fuse)
     manager.addNestedPass<func::FuncOp>(attn::createAttnFuse());
   manager.addPass(createCanonicalizerPass());
@@ -249,7 +257,7 @@ static void buildPipeline(OpPassManager &manager, const PipelineRow &row,
 
 void pagefold::registerPagefoldPipelines() {
   static constexpr PipelineRow kPipelines[] = {
-      {"pagefold-attn", Stage::Attn, nullptr, "Stage attn: fuse small ops"},
+      {"pagefold-attn", Stage::Attn, nullptr, "Stage attn: cut shared prefixes, fuse small ops"},
       {"pagefold-tile", Stage::Tile, nullptr,
        "Stages up to tile: buffers, the fold, schedules, visit lists"},
       {"pagefold-host", Stage::Kernels, "host", "Stages up to host: vectors and loops"},

@@ -36,7 +36,7 @@ from .function import Function
 from .graph import Graph
 from .masks import Mask, causal, chunked, no_mask, pack_mask, per_row, prefix, sink_window, sym, window
 from .module import Module, compile, load, set_num_threads
-from .ops import append, attention, merge, rms_norm, rope
+from .ops import append, attention, merge, rms_norm, rope, shared_prefix
 from .pages import PagePool
 from .tables import alibi_slopes, rope_tables
 

@@ -30,6 +30,7 @@ def compile(
     kv_tile: int | None = None,
     splits: int | None = None,
     online_softmax: bool = True,
+    cascade: str = "auto",
     fuse: bool = True,
     overlap_products: bool = True,
     lazy_rescale: bool = True,
@@ -46,6 +47,8 @@ def compile(
     target is "host" or "cuda" (Hopper; code="cubin" assembles with CUDA's ptxas, where "ptx" leaves that to the
     driver). form, q_tile, kv_tile, splits override the schedule that the compiler would choose: form is "outer" or
     "dot" on the host, "streaming" or "pipelined" on cuda, and "simt" on both, where the host plays the GPU's threads.
+    cascade: whether attention over a cache with a shared_prefix reads it once for all requests: "auto" (where it
+    pays), "always" or "off".
     online_softmax=False keeps the scores in memory (the baseline), fuse=False leaves each op a kernel of its own;
     overlap_products, lazy_rescale and sections=False leave out what makes cuda fast, to see what it is worth.
     stage_queries=False keeps the ops of queries in the attention kernel on cuda, which then takes the form "simt".
@@ -62,6 +65,7 @@ def compile(
         "code": code,
         "schedule": {name: value for name, value in schedule.items() if value is not None},
         "online_softmax": online_softmax,
+        "cascade": cascade,
         "fuse": fuse,
         "overlap_products": overlap_products,
         "lazy_rescale": lazy_rescale,

@@ -95,6 +95,23 @@ def append(key: Value, value: Value, cache: Value, *, rows: Value) -> Value:
     return result
 
 
+def shared_prefix(cache: Value, length: Value, *, expected: int | None = None) -> Value:
+    """The cache, with the promise that all requests share their first `length` keys: int32 [1], 0 for none.
+
+    Of every request that has rows and keys they come before these rows and lie in the same pages. Attention over
+    the result reads them once for the whole batch where that pays; `expected` is the length to count with. It
+    changes no result; a promise that does not hold is an error of the request.
+    """
+    cache, length = expect_cache(cache, "cache"), expect_i32_vector(length, "length")
+    if length.type.shape != (1,):
+        fail("length", "one element", length.type)
+    if expected is not None and expected < 1:
+        fail("expected", "at least 1 key", expected)
+    clause = "" if expected is None else f" expected {expected}"
+    text = f"attn.shared_prefix %{cache.name}, %{length.name}{clause} : {cache.type}, {length.type}"
+    return cache.graph._append(text, [length], (f"{cache.name}_shared", cache.type))[0]
+
+
 def attention(
     query: Value,
     *keys_and_values: Value,

@@ -82,6 +82,8 @@ Result<Batch> run::planBatch(const Graph &graph, const Inputs &inputs) {
     batch.qLens.assign(batch.lens.size(), settings.qLens.empty() ? 1 : settings.qLens.front());
   if (!wantsLens && batch.lens.empty())
     batch.lens = batch.qLens; // nothing but tokens to count
+  if (auto prefix = given(graph, inputs, Role::SharedPrefix); prefix && !prefix->empty())
+    batch.shared = std::max<int64_t>(prefix->front(), 0);
   if (batch.qLens.size() != batch.lens.size())
     return fail(ErrorCode::InvalidArgument,
                 "expects as many new-token counts (q_len, rows) as lengths (lens), got " +

@@ -15,6 +15,7 @@ namespace pagefold::run {
 struct Batch {
   std::vector<int64_t> lens;  ///< keys of each request
   std::vector<int64_t> qLens; ///< new tokens of each request
+  int64_t shared = 0;         ///< first keys that all requests have in common
 
   int64_t size() const { return static_cast<int64_t>(lens.size()); }
   int64_t tokens() const;

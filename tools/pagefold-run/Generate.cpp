@@ -312,6 +312,7 @@ Status Generator::fill(const Parameter &parameter, Array &array) {
     break;
   case Role::Symbol:
   case Role::RowValue:
+  case Role::SharedPrefix:
   case Role::Scalar:
     return graph_.failAt(parameter, "has no number that could be guessed: say --inputs " +
                                         parameter.name + "=<number>");

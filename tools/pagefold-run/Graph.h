@@ -46,8 +46,9 @@ enum class Role {
   Positions,
   Bitmap,
   BitmapStarts,
-  Symbol,   ///< of a mask: a scalar or one for each request
-  RowValue, ///< of a mask: one for each token
+  Symbol,       ///< of a mask: a scalar or one for each request
+  RowValue,     ///< of a mask: one for each token
+  SharedPrefix, ///< how many first keys all requests share
   Scalar,
 };
 

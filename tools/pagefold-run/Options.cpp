@@ -55,6 +55,10 @@ struct CommandLine {
                                 cl::desc("overrides of the schedule table"), cl::cat(category)};
   cl::opt<bool> noOnlineSoftmax{
       "no-online-softmax", cl::desc("keep the scores in memory: the baseline"), cl::cat(category)};
+  cl::opt<std::string> cascade{
+      "cascade", cl::init("auto"), cl::value_desc("when"),
+      cl::desc("read a shared prefix once for all requests: auto (where it pays), always or off"),
+      cl::cat(category)};
 };
 
 } // namespace
@@ -71,7 +75,8 @@ Options run::parseOptions(int argc, char **argv) {
   options.function = line.functionName;
   options.emit = line.emit;
   const char *code = line.emit == "cubin" ? "cubin" : "";
-  options.compile = {line.target, code, line.schedule, !line.noOnlineSoftmax, line.counters};
+  options.compile = {line.target,           code,         line.schedule,
+                     !line.noOnlineSoftmax, line.cascade, line.counters};
   options.check = line.check;
   options.explain = line.explain;
   options.time = line.timing;

@@ -22,9 +22,17 @@ Result<Pool> Pool::draw(const CacheParameters &cache, const Batch &batch,
                         std::optional<int64_t> pages, std::mt19937_64 &random) {
   Pool pool;
   pool.pageSize_ = cache.type.getPageSize();
-  int64_t needed = 0;
-  for (int64_t length : batch.lens)
-    needed += pagesFor(length, pool.pageSize_);
+  // The pages that a request has in common with the others: whole ones before its rows.
+  auto sharedBy = [&](int64_t r) {
+    return std::max<int64_t>(std::min(batch.shared, batch.lens[r] - batch.qLens[r]), 0) /
+           pool.pageSize_;
+  };
+  int64_t needed = 0, mostShared = 0;
+  for (int64_t r = 0; r < batch.size(); ++r) {
+    needed += pagesFor(batch.lens[r], pool.pageSize_) - sharedBy(r);
+    mostShared = std::max(mostShared, sharedBy(r));
+  }
+  needed += mostShared;
   pool.pages_ = pages.value_or(needed + needed / 8 + 1); // some that nobody owns
   if (pool.pages_ < needed)
     return fail(ErrorCode::InvalidArgument, "the lengths need " + std::to_string(needed) +
@@ -34,15 +42,19 @@ Result<Pool> Pool::draw(const CacheParameters &cache, const Batch &batch,
   // Nothing here is as large as the pool, which may be larger than memory: that is told when it is
   // allocated.
   llvm::DenseSet<int64_t> taken;
-  for (int64_t length : batch.lens) {
-    std::vector<int64_t> &ids = pool.table_.emplace_back();
-    for (int64_t count = pagesFor(length, pool.pageSize_); count > 0;) {
+  auto drawUpTo = [&](std::vector<int64_t> &ids, int64_t count) {
+    while (static_cast<int64_t>(ids.size()) < count) {
       auto id = static_cast<int64_t>(random() % static_cast<uint64_t>(pool.pages_));
-      if (!taken.insert(id).second)
-        continue;
-      ids.push_back(id);
-      --count;
+      if (taken.insert(id).second)
+        ids.push_back(id);
     }
+  };
+  std::vector<int64_t> prefix;
+  drawUpTo(prefix, mostShared);
+  for (int64_t r = 0; r < batch.size(); ++r) {
+    std::vector<int64_t> &ids = pool.table_.emplace_back(prefix);
+    ids.resize(sharedBy(r));
+    drawUpTo(ids, pagesFor(batch.lens[r], pool.pageSize_));
   }
   pool.own(cache, batch);
   return pool;

@@ -33,8 +33,10 @@ Status run::toStatus(pagefold_error *error) {
 //===----------------------------------------------------------------------===//
 
 Result<std::string> CompileOptions::json() const {
-  nlohmann::json options = {
-      {"target", target}, {"online_softmax", onlineSoftmax}, {"counters", counters}};
+  nlohmann::json options = {{"target", target},
+                            {"online_softmax", onlineSoftmax},
+                            {"cascade", cascade},
+                            {"counters", counters}};
   if (!code.empty())
     options["code"] = code;
   for (llvm::StringRef part : llvm::split(schedule, ',')) {

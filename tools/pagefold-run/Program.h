@@ -25,6 +25,7 @@ struct CompileOptions {
   std::string code;     ///< of target cuda; empty: the compiler's default
   std::string schedule; ///< "key=value,..."
   bool onlineSoftmax = true;
+  std::string cascade = "auto";
   bool counters = false;
   /// As JSON; a schedule that cannot be read is an error.
   Result<std::string> json() const;

@@ -8,6 +8,7 @@
 #include "Roles.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "pagefold/Dialect/Attn/IR/PrefixOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -72,6 +73,9 @@ Role run::roleOf(Value value) {
                     .Case([&](attn::AppendOp op) {
                       return value == op.getRows() ? Role::Rows : roleInRegions(op, value);
                     })
+                    .Case([&](attn::SharedPrefixOp op) {
+                      return value == op.getLength() ? Role::SharedPrefix : Role::Data;
+                    })
                     .Case([&](attn::RopeOp op) { return roleInRope(op, value); })
                     .Case<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
                         [&](Operation *op) { return roleOf(op->getResult(0)); })
@@ -93,8 +97,10 @@ std::optional<unsigned> run::argumentOf(Value value) {
 
 std::optional<int64_t> run::cacheOf(Value value, const std::vector<CacheParameters> &caches,
                                     const std::vector<Parameter> &parameters) {
-  while (auto append = value.getDefiningOp<attn::AppendOp>())
-    value = append.getCache();
+  while (isa_and_nonnull<attn::AppendOp, attn::SharedPrefixOp>(value.getDefiningOp())) {
+    auto append = value.getDefiningOp<attn::AppendOp>();
+    value = append ? append.getCache() : value.getDefiningOp<attn::SharedPrefixOp>().getCache();
+  }
   Value kPages = value;
   if (auto op = value.getDefiningOp<attn::CacheOp>())
     kPages = op.getKPages();

@@ -43,6 +43,7 @@ struct CompileOptions {
   int64_t qTile = 0, kvTile = 0, splits = 0;
   int64_t pollLimit = 0; ///< polls after which a wait of the cuda target gives up and says so
   std::string form;
+  std::string cascade = "auto"; ///< attn-cascade: where it pays, "always" or "off"
 
   // How the JIT keeps artifacts: not what they are. Empty and zero: what the environment says.
   std::string cache;         ///< "disk", "memory" or "off"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 //   stage   passes                                              then holds (verify pass)
-//   attn    attn-fuse, canonicalize                             level 1, small ops in their regions
+//   attn    attn-cascade, attn-fuse, canonicalize               level 1, small ops in their regions
 //   tile    attn-to-tile, tile-online-softmax,
 //           tile-select-schedule, tile-visit-lists,
 //           tile-split-kv                                       no tensor, no attn op

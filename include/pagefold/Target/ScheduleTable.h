@@ -49,6 +49,7 @@ struct ScheduleTable {
   llvm::StringLiteral forms;        ///< in words, for errors
   llvm::ArrayRef<ScheduleRow> rows; ///< most special first; one takes everything
   int64_t maxHeadDim;
+  int64_t launchBytes; ///< that memory brings in the time that one kernel more takes
 };
 
 /// The table of a target: host or cuda. Null for any other.

@@ -9,7 +9,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
-#include "pagefold/Dialect/Attn/IR/Attn.h"
+#include "pagefold/Dialect/Attn/IR/PrefixOps.h"
 
 using namespace mlir;
 using namespace pagefold;
@@ -98,6 +98,10 @@ Role roleOfUse(OpOperand &use, StringRef name) {
     return roleInAttention(op, use, name);
   if (auto op = dyn_cast<attn::AppendOp>(owner))
     return roleInAppend(op, value, name);
+  if (auto op = dyn_cast<attn::CutPrefixOp>(owner))
+    return value == op.getRows()     ? Role{"batch+1", ""}
+           : value == op.getTokens() ? Role{"tokens", ""}
+                                     : Role{};
   if (auto op = dyn_cast<attn::LookupOp>(owner))
     return roleOfLookup(op, value);
   if (auto op = dyn_cast<linalg::GenericOp>(owner))

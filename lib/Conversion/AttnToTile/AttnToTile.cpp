@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ArgumentShapes.h"
+#include "ConvertPrefix.h"
 #include "ConvertRegions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -20,6 +21,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "pagefold/Conversion/Passes.h"
+#include "pagefold/Dialect/Attn/IR/PrefixOps.h"
+#include "pagefold/Dialect/Tile/IR/RequestBounds.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace pagefold {
@@ -102,6 +105,8 @@ private:
   LogicalResult convert(attn::AppendOp op);
   LogicalResult convert(attn::AttentionOp op);
   LogicalResult convert(attn::MergeOp op);
+  LogicalResult convert(attn::SharedPrefixOp op);
+  LogicalResult convert(attn::CutPrefixOp op);
   LogicalResult convertRows(Operation *op);
   LogicalResult convertGeneric(linalg::GenericOp op);
   LogicalResult convertReshape(Operation *op);
@@ -114,6 +119,7 @@ private:
   SmallVector<Argument> arguments;
   DenseMap<Value, Value> values; // tensor -> buffer, cache -> kv, scalar -> scalar
   DenseMap<std::pair<Value, Value>, Value> batches; // (rows, kv) -> batch
+  DenseMap<Value, attn::BoundsAttr> ownBounds;      // of a kv whose requests are not the function's
   SmallVector<Value> ropeTables;                    // those whose positions follow a cache
   DenseSet<Operation *> placed; // reshapes whose source is written in their place
   Value tokens;                 // a buffer whose dim 0 counts the tokens
@@ -364,9 +370,12 @@ Value FunctionConverter::batchOf(Value rows, Value kv, Value tokensOfBatch) {
     for (Value table : ropeTables)
       if (Value buffer = lookup(table))
         tables.push_back(buffer);
-    batch =
+    auto op =
         tile::BatchOp::create(builder, source.getLoc(), tile::BatchType::get(builder.getContext()),
                               rows, kv, tokensOfBatch, tables);
+    if (attn::BoundsAttr own = ownBounds.lookup(kv))
+      op->setAttr(tile::kBoundsAttr, own);
+    batch = op;
   }
   return batch;
 }
@@ -508,6 +517,26 @@ LogicalResult FunctionConverter::convert(attn::MergeOp op) {
   return success();
 }
 
+/// What was not cut is a cache like any other.
+LogicalResult FunctionConverter::convert(attn::SharedPrefixOp op) {
+  values[op.getResult()] = lookup(op.getCache());
+  return success();
+}
+
+LogicalResult FunctionConverter::convert(attn::CutPrefixOp op) {
+  Value length = lookup(op.getLength());
+  if (!length || !isa<MemRefType>(length.getType()))
+    return op.emitOpError("expects the length to be an argument of the function");
+  Value batch = batchOf(lookup(op.getRows()), lookup(op.getCache()), lookup(op.getTokens()));
+  CutCache cut =
+      cutPrefix(builder, op.getLoc(), length, batch.getDefiningOp<tile::BatchOp>(), bounds);
+  values[op.getShared()] = cut.shared;
+  values[op.getAll()] = cut.all;
+  values[op.getRest()] = cut.rest;
+  ownBounds[cut.shared] = cut.sharedBounds;
+  return success();
+}
+
 /// A rope or norm that fused into nothing: a kernel of its own.
 LogicalResult FunctionConverter::convertRows(Operation *op) {
   Value input = lookup(op->getOperand(0)), output = destination(op->getResult(0));
@@ -594,8 +623,8 @@ LogicalResult FunctionConverter::convertReshape(Operation *op) {
 
 LogicalResult FunctionConverter::convert(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<attn::CacheOp, attn::AppendOp, attn::AttentionOp, attn::MergeOp>(
-          [&](auto typed) { return convert(typed); })
+      .Case<attn::CacheOp, attn::AppendOp, attn::AttentionOp, attn::MergeOp, attn::SharedPrefixOp,
+            attn::CutPrefixOp>([&](auto typed) { return convert(typed); })
       .Case<attn::RopeOp, attn::RmsNormOp>([&](Operation *rows) { return convertRows(rows); })
       .Case([&](linalg::GenericOp generic) { return convertGeneric(generic); })
       .Case<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FoldSpace.h"
+#include "pagefold/Dialect/Tile/IR/RequestBounds.h"
 
 using namespace mlir;
 using namespace pagefold;
@@ -48,6 +49,7 @@ FoldSpace::FoldSpace(tile::SpaceOp space, size_t maxRanges) {
   group = space.getGroup();
   minQLen = space.getMinQLen();
   maxQLen = space.getMaxQLen();
+  maxima = tile::boundsOf(space);
   kvHeads = kv.getHeads();
   element = kv.getElementType();
   queryElement = cast<MemRefType>(query.getType()).getElementType();

@@ -39,6 +39,7 @@ struct FoldSpace {
   int64_t pageSize; ///< 0: dense
   /// Requests of other numbers of query rows have no items here.
   std::optional<int64_t> minQLen, maxQLen;
+  attn::BoundsAttr maxima; ///< of its requests
   mlir::Type element;      ///< of keys and values
   mlir::Type queryElement; ///< of queries and results: 16 bits
   TileBounds bounds;

@@ -43,7 +43,7 @@ RequestReader::RequestReader(SpaceKernel &kernel, const FoldSpace &space)
       lane(b.lane()) {}
 
 int64_t RequestReader::maxChunks() const {
-  return llvm::divideCeil(kernel.workspaceLayout().getBounds().getBatch(), kWarp);
+  return llvm::divideCeil(space.maxima.getBatch(), kWarp);
 }
 
 Value RequestReader::load(Value buffer, Value index, Value valid) {
@@ -73,7 +73,7 @@ Value RequestReader::tableColumns(const Request &request, Value next, Value vali
 }
 
 Request RequestReader::read(Value chunk, bool report) {
-  attn::BoundsAttr bounds = kernel.workspaceLayout().getBounds();
+  attn::BoundsAttr bounds = space.maxima;
   Value zero = b.i32(0), number = b.add(b.mul(chunk, kWarp), lane), next = b.add(number, 1);
   Value valid = b.less(number, size);
   Value begin = load(space.rows, number, valid), end = load(space.rows, next, valid);

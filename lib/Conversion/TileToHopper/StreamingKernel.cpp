@@ -23,7 +23,7 @@ public:
               const StateAreas &areas)
       : kernel(kernel), b(kernel.builder()), space(space), rings(rings), areas(areas),
         requests(kernel, space), line(kernel, space, requests, rings.warp), lanes(kernel, space) {
-    int64_t places = kernel.workspaceLayout().getBounds().getBatch() * space.kvHeads;
+    int64_t places = space.maxima.getBatch() * space.kvHeads;
     if (space.pieceSlices)
       packets =
           kernel.workspace(b.getF32Type(), 4 * places * space.maxPieces * packetFloats(space));

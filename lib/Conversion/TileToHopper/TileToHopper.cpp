@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "pagefold/Conversion/Passes.h"
 #include "pagefold/Conversion/SimtKernels.h"
+#include "pagefold/Dialect/Tile/IR/RequestBounds.h"
 #include "pagefold/Target/Hopper/Chip.h"
 #include "pagefold/Target/Hopper/PipelinedForm.h"
 #include "pagefold/Target/Hopper/StreamingForm.h"
@@ -58,8 +59,8 @@ LaunchOrder FunctionLowering::order() {
 
 FailureOr<DictionaryAttr> FunctionLowering::lowerSpace(tile::SpaceOp space, StringRef symbol) {
   bool streams = space.getSchedule()->getKind() == tile::ScheduleKind::Streaming;
-  std::string refusal =
-      streams ? streamingRefusal(space, layout.getBounds()) : pipelinedRefusal(space);
+  attn::BoundsAttr bounds = tile::boundsOf(space);
+  std::string refusal = streams ? streamingRefusal(space, bounds) : pipelinedRefusal(space);
   auto folds = space.getBody().front().getOps<tile::FoldOp>();
   if (refusal.empty() && !(*folds.begin()).getVisits())
     refusal = "its fold has no visit list (tile-visit-lists)";
@@ -68,7 +69,7 @@ FailureOr<DictionaryAttr> FunctionLowering::lowerSpace(tile::SpaceOp space, Stri
            failure();
   SpaceKernel kernel(module, function, symbol, layout, order(), space.getLoc());
   if (streams)
-    emitStreamingKernel(kernel, StreamedSpace(space, layout.getBounds()));
+    emitStreamingKernel(kernel, StreamedSpace(space, bounds));
   else
     emitPipelinedKernel(kernel, PipelinedSpace(space), options.sections);
   NamedAttrList entry = kernel.finish();

@@ -76,7 +76,12 @@ void HostBuilder::loop(Value lower, Value upper, int64_t step,
 
 Values HostBuilder::loop(Value lower, Value upper, int64_t step, ValueRange init,
                          llvm::function_ref<Values(Value, ValueRange)> body) {
-  auto loop = scf::ForOp::create(*this, lower, upper, index(step), init);
+  return loop(lower, upper, index(step), init, body);
+}
+
+Values HostBuilder::loop(Value lower, Value upper, Value step, ValueRange init,
+                         llvm::function_ref<Values(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(*this, lower, upper, step, init);
   InsertionGuard guard(*this);
   Block *block = loop.getBody();
   if (init.empty()) { // the builder has put a terminator already

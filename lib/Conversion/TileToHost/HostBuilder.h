@@ -57,6 +57,8 @@ public:
   void loop(Value lower, Value upper, int64_t step, llvm::function_ref<void(Value)> body);
   Values loop(Value lower, Value upper, int64_t step, mlir::ValueRange init,
               llvm::function_ref<Values(Value, mlir::ValueRange)> body);
+  Values loop(Value lower, Value upper, Value step, mlir::ValueRange init,
+              llvm::function_ref<Values(Value, mlir::ValueRange)> body);
   void ifThen(Value condition, llvm::function_ref<void()> body);
   void ifThenElse(Value condition, llvm::function_ref<void()> yes, llvm::function_ref<void()> no);
   /// What `yes` gives where the condition holds, else `others`.

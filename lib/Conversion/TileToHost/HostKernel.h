@@ -37,6 +37,7 @@ public:
   }
   int64_t headsOfTicket(int64_t heads) override { return heads; }
   llvm::ArrayRef<tile::ScheduleKind> forms() override;
+  std::unique_ptr<Team> createTeam() override;
   bool prefetches() override { return true; }
 
 private:

@@ -39,7 +39,9 @@ enum class Reason : int64_t {
   TableWidth = 4,
   PageId = 5,
   RopePosition = 6,
-  KVRows = 7
+  KVRows = 7,
+  PrefixLength = 8,
+  PrefixPages = 9
 };
 
 /// What is known to be wrong with a request: a reason (0 if nothing), value, limit; index values.
@@ -49,6 +51,8 @@ struct Finding {
 
 /// Counters of a launch, in their order.
 enum class Counter : int64_t { TilesFull, TilesPartial, TilesSkipped, MaskedElements, KeysVisited };
+
+class Team;
 
 class Kernel {
 public:
@@ -111,6 +115,9 @@ public:
 
   /// The forms of a space that this target has.
   virtual llvm::ArrayRef<tile::ScheduleKind> forms() = 0;
+
+  /// Workers that do one thing together: all that there are of this kernel.
+  virtual std::unique_ptr<Team> createTeam() = 0;
 
   /// Whether asking the memory for a row ahead of its use is worth its instructions.
   virtual bool prefetches() = 0;

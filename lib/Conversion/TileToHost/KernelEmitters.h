@@ -10,6 +10,7 @@
 
 #include "Kernel.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "pagefold/Dialect/Tile/IR/PrefixOps.h"
 
 namespace pagefold::host {
 
@@ -28,6 +29,8 @@ void emitAppend(Kernel &kernel, tile::AppendOp op);
 void emitRows(Kernel &kernel, tile::RowsOp op);
 void emitMerge(Kernel &kernel, tile::MergeOp op);
 void emitMergeSplits(Kernel &kernel, tile::MergeSplitsOp op);
+/// By the workers of one team.
+void emitCutPrefix(Kernel &kernel, tile::CutPrefixOp op);
 mlir::LogicalResult emitSpace(Kernel &kernel, tile::SpaceOp op);
 
 /// An elementwise op: element by element, or as it is, for one worker.

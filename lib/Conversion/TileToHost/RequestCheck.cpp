@@ -7,6 +7,7 @@
 
 #include "RequestCheck.h"
 #include "KVRows.h"
+#include "pagefold/Dialect/Tile/IR/RequestBounds.h"
 
 using namespace mlir;
 using namespace pagefold;
@@ -44,7 +45,7 @@ Value RequestCheck::tableColumns(tile::PagedOp paged, Value request) {
 }
 
 void RequestCheck::checkLength(Value kvLen, Finding &finding) {
-  Value bound = b.index(kernel.workspaceLayout().getBounds().getKvLen());
+  Value bound = b.index(tile::boundsOf(op).getKvLen());
   Value outside = arith::OrIOp::create(b, b.compare(Predicate::slt, kvLen, b.index(0)),
                                        b.compare(Predicate::sgt, kvLen, bound));
   note(finding, outside, Reason::KVLength, kvLen, bound);
@@ -73,7 +74,7 @@ void RequestCheck::checkKeyRows(tile::DenseOp dense, Value request, Finding &fin
 
 Request RequestCheck::readExtents(Value number, Finding &finding) {
   Value rows = kernel.find(op.getRows()), zero = b.index(0);
-  attn::BoundsAttr bounds = kernel.workspaceLayout().getBounds();
+  attn::BoundsAttr bounds = tile::boundsOf(op);
   Value begin = b.toIndex(b.load(rows, {number})),
         end = b.toIndex(b.load(rows, {b.add(number, 1)}));
   Value qLen = b.sub(end, begin), tokens = b.dim(kernel.find(op.getTokens()), 0);

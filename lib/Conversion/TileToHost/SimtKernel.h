@@ -55,6 +55,7 @@ public:
 
   int64_t headsOfTicket(int64_t) override { return 1; }
   llvm::ArrayRef<tile::ScheduleKind> forms() override;
+  std::unique_ptr<Team> createTeam() override;
   bool prefetches() override { return false; } // other threads hide the latency
 
 private:

@@ -8,6 +8,9 @@
 // Simt kernels share nothing between threads, so that a host worker can play them one after the
 // other: which thread comes next is drawn by ticket. What runs is the kernel that the GPU gets.
 //
+// The threads of a team wait for each other. It is played as a team of one thread, which does the
+// work of all: a barrier is nothing then, and what a warp agrees on is what the thread says.
+//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -49,6 +52,9 @@ private:
   void mapNumbers(Value thread, int64_t threads);
   Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
 
+  bool isTeam();
+  void dissolveTeam(func::FuncOp host);
+
   func::FuncOp kernel;
   ImplicitLocOpBuilder b;
   IRMapping mapping;
@@ -82,7 +88,11 @@ void Player::mapNumbers(Value thread, int64_t threads) {
   Value number = arith::RemUIOp::create(b, thread, index(threads)),
         cta = arith::DivUIOp::create(b, thread, index(threads)), ctas = index(kCtas);
   for (Operation &op : kernel.front()) {
-    if (isa<gpu::ThreadIdOp>(op))
+    if (isa<gpu::LaneIdOp>(op))
+      mapping.map(op.getResult(0), index(0));
+    else if (isa<gpu::BlockDimOp, gpu::SubgroupSizeOp>(op))
+      mapping.map(op.getResult(0), index(1));
+    else if (isa<gpu::ThreadIdOp>(op))
       mapping.map(op.getResult(0), number);
     else if (isa<gpu::BlockIdOp>(op))
       mapping.map(op.getResult(0), cta);
@@ -91,9 +101,25 @@ void Player::mapNumbers(Value thread, int64_t threads) {
   }
 }
 
+bool Player::isTeam() {
+  return kernel.walk([](gpu::BarrierOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+/// Of one thread there is nothing to wait for.
+void Player::dissolveTeam(func::FuncOp host) {
+  host.walk([](gpu::SubgroupReduceOp op) {
+    op.replaceAllUsesWith(op.getValue());
+    op.erase();
+  });
+  host.walk([](gpu::BarrierOp op) { op.erase(); });
+}
+
 void Player::play() {
+  bool team = isTeam();
   int64_t threads =
-      kernel->getAttrOfType<DenseI32ArrayAttr>(NVVM::NVVMDialect::getReqntidAttrName())[0];
+      team ? 1
+           : kernel->getAttrOfType<DenseI32ArrayAttr>(NVVM::NVVMDialect::getReqntidAttrName())[0];
+  int64_t played = team ? 1 : kCtas * threads;
   func::FuncOp host = createHostKernel();
   moveMemory();
   Value ticket = host.getArguments().back();
@@ -104,7 +130,7 @@ void Player::play() {
   Value drawn = memref::AtomicRMWOp::create(b, b.getI64Type(), arith::AtomicRMWKind::addi, one,
                                             ticket, ValueRange{first});
   Value thread = arith::IndexCastOp::create(b, b.getIndexType(), drawn);
-  Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, thread, index(kCtas * threads));
+  Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, thread, index(played));
   scf::ConditionOp::create(b, more, thread);
   Block *body = b.createBlock(&loop.getAfter(), {}, b.getIndexType(), b.getLoc());
   mapNumbers(body->getArgument(0), threads);
@@ -112,6 +138,7 @@ void Player::play() {
     if (!mapping.contains(op.getNumResults() ? op.getResult(0) : Value()))
       b.clone(op, mapping);
   scf::YieldOp::create(b);
+  dissolveTeam(host);
 }
 
 /// The entries of the kernels, for workers in place of a grid.

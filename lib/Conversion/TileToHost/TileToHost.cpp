@@ -78,6 +78,8 @@ LogicalResult FunctionLowering::lower(Operation *op) {
         return failure();
     return success();
   }
+  if (isa<tile::CutPrefixOp>(op)) // a team of one
+    return addKernel(op, "one", [&](HostKernel &kernel) { return emitWork(kernel, op); });
   if (isWork(op))
     return addKernel(op, "all", [&](HostKernel &kernel) { return emitWork(kernel, op); });
   // Everything else is found by the kernels that use it.

@@ -7,6 +7,7 @@
 
 #include "KernelEmitters.h"
 #include "SimtRows.h"
+#include "Team.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "pagefold/Conversion/Passes.h"
@@ -31,6 +32,8 @@ bool pagefold::isSimtWork(Operation *op) { return isWork(op) || !rowWorks(op).em
 static int64_t maxTickets(Operation *op, attn::BoundsAttr bounds) {
   auto headsOf = [](Value buffer) { return cast<MemRefType>(buffer.getType()).getDimSize(1); };
   int64_t tokens = bounds.maxTokens();
+  if (isa<tile::CutPrefixOp>(op))
+    return kTeamThreads;
   if (auto merge = dyn_cast<tile::MergeOp>(op))
     return tokens * headsOf(merge.getOutput());
   if (auto merge = dyn_cast<tile::MergeSplitsOp>(op))
@@ -41,6 +44,13 @@ static int64_t maxTickets(Operation *op, attn::BoundsAttr bounds) {
     return tiles * space.getKv().getType().getHeads() * schedule.getSplits();
   }
   return 0;
+}
+
+/// How the kernel of an op is launched. A team has all threads that a CTA may have.
+static hopper::SimtLaunch launchOf(Operation *op) {
+  if (isa<tile::CutPrefixOp>(op))
+    return {.threads = kTeamThreads, .ctasPerMultiprocessor = 1, .exactCtas = 1};
+  return rowWorks(op).empty() ? hopper::kSimtLaunch : hopper::kRowLaunch;
 }
 
 /// As many CTAs as there can be work for, or so many for each multiprocessor.
@@ -58,7 +68,7 @@ static void setGrid(NamedAttrList &entry, Builder &builder, const hopper::SimtLa
 FailureOr<DictionaryAttr> pagefold::emitSimtKernel(Operation *op, StringRef symbol,
                                                    const SimtModule &module) {
   SmallVector<Operation *> rows = rowWorks(op);
-  const hopper::SimtLaunch &launch = rows.empty() ? hopper::kSimtLaunch : hopper::kRowLaunch;
+  hopper::SimtLaunch launch = launchOf(op);
   attn::BoundsAttr bounds = module.layout.getBounds();
   // A grid of rows gives all threads as much to do: what does not fit at first would run behind.
   std::optional<int64_t> resident;

@@ -14,7 +14,7 @@ using namespace pagefold::host;
 
 bool host::isWork(Operation *op) {
   return isa<tile::AppendOp, tile::RowsOp, tile::MergeOp, tile::MergeSplitsOp, tile::SpaceOp,
-             linalg::GenericOp>(op);
+             tile::CutPrefixOp, linalg::GenericOp>(op);
 }
 
 static LogicalResult checkSchedule(Kernel &kernel, tile::SpaceOp space) {
@@ -37,6 +37,7 @@ LogicalResult host::emitWork(Kernel &kernel, Operation *op) {
       .Case([&](tile::RowsOp rows) { return emitRows(kernel, rows), success(); })
       .Case([&](tile::MergeOp merge) { return emitMerge(kernel, merge), success(); })
       .Case([&](tile::MergeSplitsOp merge) { return emitMergeSplits(kernel, merge), success(); })
+      .Case([&](tile::CutPrefixOp cut) { return emitCutPrefix(kernel, cut), success(); })
       .Case([&](linalg::GenericOp op) { return emitElementwise(kernel, op), success(); })
       .Case([&](tile::SpaceOp space) -> LogicalResult {
         if (failed(checkSchedule(kernel, space)))

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "pagefold/Target/ScheduleTable.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "pagefold/Dialect/Tile/IR/RequestBounds.h"
 #include "pagefold/Target/Hopper/Chip.h"
 #include "pagefold/Target/Hopper/PipelinedForm.h"
 #include "pagefold/Target/Hopper/StreamingForm.h"
@@ -44,20 +44,15 @@ static int64_t pipelinedParts(const SpaceShape &shape) {
 /// One part: where there are several, how many depends on the batch.
 static int64_t onePart(const SpaceShape &) { return 1; }
 
-static attn::BoundsAttr boundsOf(const SpaceShape &shape) {
-  auto function = tile::SpaceOp(shape.space)->getParentOfType<mlir::FunctionOpInterface>();
-  return function->getAttrOfType<attn::BoundsAttr>("attn.bounds");
-}
-
 template <bool bytes> static std::string streaming(const SpaceShape &shape) {
   mlir::Type element = tile::SpaceOp(shape.space).getKv().getType().getElementType();
   if (mlir::isa<mlir::Float8E4M3FNType>(element) != bytes)
     return bytes ? "keys are not of 8 bits" : "keys are of 8 bits";
-  return hopper::streamingRefusal(shape.space, boundsOf(shape));
+  return hopper::streamingRefusal(shape.space, tile::boundsOf(tile::SpaceOp(shape.space)));
 }
 
 static int64_t streamingPieces(const SpaceShape &shape) {
-  return hopper::fixedPieces(shape.space, boundsOf(shape));
+  return hopper::fixedPieces(shape.space, tile::boundsOf(tile::SpaceOp(shape.space)));
 }
 
 static constexpr ScheduleRow kTable[] = {
@@ -74,8 +69,12 @@ static constexpr ScheduleRow kTable[] = {
      "any element and any query region: one thread a row, whose state stays in registers"},
 };
 
+/// 2 us of a kernel in a graph, at 4 TB/s. Not measured: it decides for prefixes of a few MiB only.
+static constexpr int64_t kLaunchBytes = 8 << 20;
+
 const ScheduleTable &hopper::scheduleTable() {
   static const ScheduleTable table = {"cuda", "streaming, pipelined or simt", kTable,
-                                      /*maxHeadDim=*/256};
+                                      /*maxHeadDim=*/256,
+                                      /*launchBytes=*/kLaunchBytes};
   return table;
 }

@@ -44,6 +44,46 @@ template <typename From, typename To> struct NumberLowering : OpConversionPatter
   }
 };
 
+/// A special register of 32 bits without a dimension.
+template <typename From, typename To> struct RegisterLowering : OpConversionPattern<From> {
+  using OpConversionPattern<From>::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(From op, typename From::Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Value number = To::create(rewriter, op.getLoc(), rewriter.getI32Type());
+    Type index = this->getTypeConverter()->convertType(op.getType());
+    rewriter.replaceOpWithNewOp<LLVM::ZExtOp>(op, index, number);
+    return success();
+  }
+};
+
+/// The least i32 of a warp: the one reduction that teams need.
+struct LeastOfWarp : OpConversionPattern<gpu::SubgroupReduceOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(gpu::SubgroupReduceOp op, OpAdaptor operands,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (op.getOp() != gpu::AllReduceOperation::MINSI || !op.getType().isInteger(32) ||
+        !op.getUniform() || op.getClusterSize())
+      return rewriter.notifyMatchFailure(op, "expects a uniform minsi of i32 over the warp");
+    Value all = LLVM::ConstantOp::create(rewriter, op.getLoc(), rewriter.getI32IntegerAttr(-1));
+    rewriter.replaceOpWithNewOp<NVVM::ReduxOp>(op, op.getType(), operands.getValue(),
+                                               NVVM::ReduxKind::MIN, all);
+    return success();
+  }
+};
+
+struct BarrierLowering : OpConversionPattern<gpu::BarrierOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(gpu::BarrierOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    NVVM::BarrierOp::create(rewriter, op.getLoc());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 /// What is left of math after the polynomials, and is an instruction or a few of integer type.
 bool isInstruction(Operation *op) {
   return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp, math::CountLeadingZerosOp,
@@ -82,9 +122,14 @@ struct SimtToNVVM : pagefold::hopper::impl::SimtToNVVMBase<SimtToNVVM> {
     populateFuncToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     // Upstream's whole set would also call CUDA's math library.
-    patterns.add<NumberLowering<gpu::ThreadIdOp, NVVM::ThreadIdXOp>,
-                 NumberLowering<gpu::BlockIdOp, NVVM::BlockIdXOp>,
-                 NumberLowering<gpu::GridDimOp, NVVM::GridDimXOp>>(converter, &getContext());
+    patterns
+        .add<NumberLowering<gpu::ThreadIdOp, NVVM::ThreadIdXOp>,
+             NumberLowering<gpu::BlockIdOp, NVVM::BlockIdXOp>,
+             NumberLowering<gpu::GridDimOp, NVVM::GridDimXOp>,
+             NumberLowering<gpu::BlockDimOp, NVVM::BlockDimXOp>,
+             RegisterLowering<gpu::LaneIdOp, NVVM::LaneIdOp>,
+             RegisterLowering<gpu::SubgroupSizeOp, NVVM::WarpSizeOp>, LeastOfWarp, BarrierLowering>(
+            converter, &getContext());
     LLVMConversionTarget target(getContext());
     target.addLegalDialect<NVVM::NVVMDialect>();
     if (failed(applyFullConversion(functions, target, std::move(patterns))))

@@ -21,6 +21,7 @@ static constexpr ScheduleRow kTable[] = {
 };
 
 const ScheduleTable &host::scheduleTable() {
-  static const ScheduleTable table = {"host", "outer, dot or simt", kTable, /*maxHeadDim=*/512};
+  static const ScheduleTable table = {"host", "outer, dot or simt", kTable, /*maxHeadDim=*/512,
+                                      /*launchBytes=*/0}; // workers go on to the next kernel
   return table;
 }

@@ -44,6 +44,7 @@ def add_refusal(name: str, config, pattern: str) -> None:
 
 def variants(seed: int, graphs: int) -> list[Variant]:
     """The named cases, then the generated matrix."""
+    import cases_cascade  # noqa: F401
     import cases_f8  # noqa: F401
     import cases_memory  # noqa: F401
     import cases_repeated  # noqa: F401

@@ -56,6 +56,13 @@ std::string sentence(const ErrorWord &word, const std::string &place) {
   case ErrorReason::KeyRowsOutOfOrder:
     return "key row offset " + value + " expects offsets that do not decrease and lie in [0, " +
            limit + "]; fix the key row offsets";
+  case ErrorReason::PrefixTooLong:
+    return "shared prefix " + value + " expects 0 <= keys <= " + limit +
+           ", those before the request's new rows; promise a shorter prefix";
+  case ErrorReason::PrefixDiffers:
+    return "its key " + value +
+           " lies in another page than that of the other requests, within the " +
+           "shared prefix of " + limit + " keys; promise a shorter prefix or fix the page table";
   case ErrorReason::None:
     break;
   }

@@ -43,3 +43,26 @@ gpu.module @kernels {
     return %y : f32
   }
 }
+
+// -----
+
+// What the threads of a team agree on.
+gpu.module @kernels {
+  // CHECK-LABEL: llvm.func @team(
+  // CHECK: nvvm.read.ptx.sreg.ntid.x : i32
+  // CHECK: nvvm.read.ptx.sreg.laneid : i32
+  // CHECK: nvvm.read.ptx.sreg.warpsize : i32
+  // CHECK: %[[ALL:.*]] = llvm.mlir.constant(-1 : i32) : i32
+  // CHECK: nvvm.redux.sync min %{{.*}}, %[[ALL]]
+  // CHECK: nvvm.barrier
+  func.func @team(%x: i32) -> (i32, index) {
+    %threads = gpu.block_dim x
+    %lane = gpu.lane_id
+    %lanes = gpu.subgroup_size : index
+    %a = arith.addi %threads, %lane : index
+    %b = arith.addi %a, %lanes : index
+    %least = gpu.subgroup_reduce minsi %x uniform : (i32) -> i32
+    gpu.barrier
+    return %least, %b : i32, index
+  }
+}

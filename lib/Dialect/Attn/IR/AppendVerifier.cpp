@@ -13,7 +13,7 @@
 
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
-#include "pagefold/Dialect/Attn/IR/Attn.h"
+#include "pagefold/Dialect/Attn/IR/PrefixOps.h"
 
 using namespace mlir;
 using namespace pagefold::attn;
@@ -58,17 +58,20 @@ static Operation *getLoopThatReappends(AppendOp op) {
   return nullptr;
 }
 
-/// C5
+/// C5, and C2 of attn.cut_prefix
 static LogicalResult verifyLinear(AppendOp op) {
+  if (op.getCache().getDefiningOp<CutPrefixOp>())
+    return op.emitOpError("expects a whole cache, got a part that attn.cut_prefix has cut out");
   DominanceInfo dominance;
-  for (Operation *user : op.getCache().getUsers()) {
-    if (!dominance.properlyDominates(op, user, /*enclosingOpOk=*/false))
-      continue;
-    InFlightDiagnostic diagnostic = user->emitOpError(
-        "expects the newest value of the cache, got one that an append has used up");
-    diagnostic.attachNote(op.getLoc()) << "appended here: use this op's result instead";
-    return diagnostic;
-  }
+  for (Value alias : getAliases(op.getCache()))
+    for (Operation *user : alias.getUsers()) {
+      if (!dominance.properlyDominates(op, user, /*enclosingOpOk=*/false))
+        continue;
+      InFlightDiagnostic diagnostic = user->emitOpError(
+          "expects the newest value of the cache, got one that an append has used up");
+      diagnostic.attachNote(op.getLoc()) << "appended here: use this op's result instead";
+      return diagnostic;
+    }
   if (Operation *loop = getLoopThatReappends(op)) {
     InFlightDiagnostic diagnostic = op.emitOpError(
         "expects the cache to be carried through the loop around it, got one from outside");

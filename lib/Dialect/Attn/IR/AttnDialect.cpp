@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "pagefold/Dialect/Attn/IR/Attn.h"
+#include "pagefold/Dialect/Attn/IR/PrefixOps.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -24,6 +24,10 @@ void AttnDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "pagefold/Dialect/Attn/IR/AttnOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "pagefold/Dialect/Attn/IR/PrefixOps.cpp.inc"
       >();
 }
 

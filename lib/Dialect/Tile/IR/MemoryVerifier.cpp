@@ -11,6 +11,7 @@
 
 #include "Verifier.h"
 #include "mlir/IR/Builders.h"
+#include "pagefold/Dialect/Tile/IR/RequestBounds.h"
 
 using namespace mlir;
 using namespace pagefold::tile;
@@ -81,6 +82,8 @@ LogicalResult BatchOp::verify() {
     if (failed(
             verifyBuffer(*this, "C2", "a table of positions", table, {{kAnyExtent, kAnyExtent}})))
       return failure();
+  if (Attribute own = (*this)->getAttr(kBoundsAttr); own && !isa<pagefold::attn::BoundsAttr>(own))
+    return emitOpError("C3: expects ") << kBoundsAttr << " to be an #attn.bounds, got " << own;
   return success();
 }
 

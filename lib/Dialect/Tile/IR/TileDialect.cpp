@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/DialectImplementation.h"
-#include "pagefold/Dialect/Tile/IR/Tile.h"
+#include "pagefold/Dialect/Tile/IR/PrefixOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -33,6 +33,10 @@ void TileDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "pagefold/Dialect/Tile/IR/TileOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "pagefold/Dialect/Tile/IR/PrefixOps.cpp.inc"
       >();
 }
 

@@ -7,7 +7,7 @@
 
 #include "RemarkOf.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "pagefold/Dialect/Tile/IR/Tile.h"
+#include "pagefold/Dialect/Tile/IR/RequestBounds.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
 #include "pagefold/Target/ScheduleTable.h"
 
@@ -36,9 +36,7 @@ struct TileSelectSchedule : pagefold::tile::impl::TileSelectScheduleBase<TileSel
   }
 
   LogicalResult select(SpaceOp space) {
-    auto function = space->getParentOfType<FunctionOpInterface>();
-    auto bounds =
-        function ? function->getAttrOfType<attn::BoundsAttr>("attn.bounds") : attn::BoundsAttr();
+    attn::BoundsAttr bounds = boundsOf(space);
     if (!bounds)
       return space.emitOpError("expects attn.bounds on its function, to choose a schedule from");
     const ScheduleTable *table = scheduleTableOf(target);

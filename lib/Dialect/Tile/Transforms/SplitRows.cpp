@@ -7,7 +7,7 @@
 
 #include "RemarkOf.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "pagefold/Dialect/Tile/IR/Tile.h"
+#include "pagefold/Dialect/Tile/IR/RequestBounds.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
 #include "pagefold/Target/Hopper/StreamingForm.h"
 
@@ -30,9 +30,7 @@ struct TileSplitRows : pagefold::tile::impl::TileSplitRowsBase<TileSplitRows> {
   }
 
   static void split(SpaceOp space) {
-    auto bounds =
-        space->getParentOfType<FunctionOpInterface>()->getAttrOfType<pagefold::attn::BoundsAttr>(
-            "attn.bounds");
+    pagefold::attn::BoundsAttr bounds = boundsOf(space);
     int64_t few = pagefold::hopper::kMaxStreamedRows / static_cast<int64_t>(space.getGroup());
     // Nothing to tell apart: all requests are of few rows, or one request is what it is.
     if (!bounds || space.getSchedule() || space.getMaxQLen() || bounds.getQLen() <= few ||

@@ -8,7 +8,7 @@
 #include "RemarkOf.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "pagefold/Dialect/Tile/IR/Tile.h"
+#include "pagefold/Dialect/Tile/IR/RequestBounds.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
 #include "pagefold/Target/Hopper/StreamingForm.h"
 
@@ -79,9 +79,7 @@ struct TileStageQueries : pagefold::tile::impl::TileStageQueriesBase<TileStageQu
 
   LogicalResult run(SpaceOp space, LoadQOp load) {
     auto options = remarkOf(space, "StageQueries", "tile-stage-queries");
-    auto function = space->getParentOfType<FunctionOpInterface>();
-    auto bounds =
-        function ? function->getAttrOfType<attn::BoundsAttr>("attn.bounds") : attn::BoundsAttr();
+    attn::BoundsAttr bounds = boundsOf(space);
     if (std::string why = refusal(space, load, bounds); !why.empty()) {
       remark::missed(space.getLoc(), options) << ("queries are not staged: " + why);
       return success();

@@ -53,6 +53,8 @@ enum class ErrorReason : int64_t {
   PageOutOfPool = 5,     ///< page id; pages of the pool
   PositionPastTable = 6, ///< position; rows of the rope table
   KeyRowsOutOfOrder = 7, ///< kv_rows decrease or leave the keys: the offset; rows of the keys
+  PrefixTooLong = 8,     ///< promised keys that are shared; keys before the request's rows
+  PrefixDiffers = 9,     ///< first key in another page than the others'; promised keys
 };
 
 /// What the first failing request leaves in the workspace. The runtime zeroes it when a launch

@@ -10,6 +10,65 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AttnCascade : Pass<"attn-cascade", "::mlir::func::FuncOp"> {
+  let summary = "Reads the keys that all requests share once for the whole batch";
+  let description = [{
+    **Requires** a function on tensors (level 1) whose ops are not fused yet: `attn-fuse` comes after.
+
+    **Ensures** that where it pays, attention over a cache with an `attn.shared_prefix` is three ops: attention of all
+    rows of the batch, as one request, over the shared keys; attention of each request over its own; `attn.merge`.
+
+    **Idea.** A batch of `B` requests reads its common prefix `B` times, each time for few rows; read once for all, it is
+    prefill's kind of work. The shared keys come before all rows, so that no row needs a mask there, and positions
+    behind the cut count from the end: what is causal stays so. Each part is softmaxed by itself, and states fold.
+
+    Two things may stand against it. The graph: a mask other than none and `causal`, a bitmap, a score region that
+    reads where it is (row, key, request, position), an epilogue (which belongs on the merged result), a query prologue
+    that turns by the cache's positions. And the price: with the declared maxima, and the expected length of the
+    prefix, the bytes of the prefix that are read once less must be more than those that are added: the two states
+    and their merge, queries read twice, page tables, and what the launches of three kernels more are worth
+    (`launch-bytes`, a number of the target). Each attention leaves a remark that gives both numbers, *passed* or *missed*.
+
+    **Example**
+
+    ```mlir
+    func.func @decode(%q: tensor<?x32x128xbf16>, %cache: !cache, %rows: tensor<?xi32>, %n: tensor<1xi32>)
+        -> tensor<?x32x128xbf16> attributes {attn.bounds = #attn.bounds<batch 32, q_len 1, kv_len 8192>} {
+      %c = attn.shared_prefix %cache, %n expected 4096 : !cache, tensor<1xi32>
+      %o = attn.attention %q, %c rows(%rows) scale 0.088388 mask <causal>
+        : tensor<?x32x128xbf16>, !cache, tensor<?xi32> -> tensor<?x32x128xbf16>
+      return %o : tensor<?x32x128xbf16>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @decode(%q: tensor<?x32x128xbf16>, %cache: !cache, %rows: tensor<?xi32>, %n: tensor<1xi32>)
+        -> tensor<?x32x128xbf16> attributes {attn.bounds = #attn.bounds<batch 32, q_len 1, kv_len 8192>} {
+      %c = attn.shared_prefix %cache, %n expected 4096 : !cache, tensor<1xi32>
+      %shared, %all, %rest = attn.cut_prefix %c, %n rows(%rows) tokens(%q)
+        : !cache, tensor<1xi32>, tensor<?xi32>, tensor<?x32x128xbf16> -> tensor<2xi32>
+      %oa, %la = attn.attention %q, %shared rows(%all) scale 0.088388
+        : tensor<?x32x128xbf16>, !cache, tensor<2xi32> -> tensor<?x32x128xbf16>, tensor<?x32xf32>
+      %ob, %lb = attn.attention %q, %rest rows(%rows) scale 0.088388 mask <causal>
+        : tensor<?x32x128xbf16>, !cache, tensor<?xi32> -> tensor<?x32x128xbf16>, tensor<?x32xf32>
+      %o, %l = attn.merge (%oa, %la), (%ob, %lb) : tensor<?x32x128xbf16>, tensor<?x32xf32>
+      return %o : tensor<?x32x128xbf16>
+    }
+    ```
+
+    **Does not** find prefixes: the graph says that there is one, and the device how long it is.
+  }];
+  let options = [
+    Option<"force", "force", "bool", "false", "Cut whatever it costs">,
+    Option<"launchBytes", "launch-bytes", "int64_t", "0", "Bytes that memory brings while a kernel is launched">,
+    Option<"batchInvariant", "batch-invariant", "bool", "false",
+           "Leave all attentions: where the cut lies depends on the whole batch">];
+  let dependentDialects = ["::pagefold::attn::AttnDialect"];
+  let statistics = [Statistic<"numCut", "num-cut", "Attentions in two parts">];
+}
+
 def AttnFuse : Pass<"attn-fuse", "::mlir::func::FuncOp"> {
   let summary = "Moves row-wise and elementwise ops into attn.attention and attn.append";
   let description = [{
