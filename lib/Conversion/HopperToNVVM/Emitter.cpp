@@ -81,8 +81,10 @@ Value Emitter::intrinsic(StringRef name, ValueRange operands) {
 SmallVector<Value> Emitter::unpack(Value aggregate) {
   SmallVector<Value> values;
   auto type = cast<LLVM::LLVMStructType>(aggregate.getType());
-  for (int64_t i = 0, end = type.getBody().size(); i < end; ++i)
-    values.push_back(LLVM::ExtractValueOp::create(builder, loc, aggregate, i));
+  for (int64_t i = 0, end = type.getBody().size(); i < end; ++i) {
+    Value known = insertedAt(aggregate, i);
+    values.push_back(known ? known : LLVM::ExtractValueOp::create(builder, loc, aggregate, i));
+  }
   return values;
 }
 
@@ -94,7 +96,8 @@ Value Emitter::pack(ValueRange values, Type structType) {
 }
 
 Value Emitter::element(Value vector, int64_t index) {
-  return LLVM::ExtractElementOp::create(builder, loc, vector, i32(index));
+  Value known = insertedAt(vector, index);
+  return known ? known : LLVM::ExtractElementOp::create(builder, loc, vector, i32(index));
 }
 
 Value Emitter::vector(ValueRange elements) {

@@ -31,6 +31,13 @@ inline constexpr llvm::StringLiteral kExp2 = "llvm.nvvm.ex2.approx.ftz.f32",
 /// Where the allocations of all kernels of a module lie.
 using SharedPlaces = llvm::DenseMap<mlir::Operation *, SharedPlace>;
 
+/// What was inserted as element `index` of a struct or a vector; null where that is not seen.
+mlir::Value insertedAt(mlir::Value aggregate, int64_t index);
+/// Takes elements from where they were inserted, and erases what is then dead. Fragments are
+/// structs of up to 128 elements: half of a kernel's operations would be their packing, through all
+/// of LLVM's passes.
+void foldAggregates(mlir::LLVM::LLVMFuncOp function);
+
 class Emitter {
 public:
   Emitter(mlir::OpBuilder &builder, mlir::Location loc, const SharedPlaces &places)
@@ -64,7 +71,8 @@ public:
   /// An intrinsic of one type: that of its operands.
   mlir::Value intrinsic(llvm::StringRef name, mlir::ValueRange operands);
 
-  // Values of several registers: structs and two-element vectors.
+  // Values of several registers: structs and two-element vectors. What was packed before is taken
+  // from there.
   llvm::SmallVector<mlir::Value> unpack(mlir::Value aggregate);
   mlir::Value pack(mlir::ValueRange values, mlir::Type structType);
   mlir::Value element(mlir::Value vector, int64_t index);

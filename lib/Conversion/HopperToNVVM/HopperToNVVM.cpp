@@ -142,5 +142,8 @@ void HopperToNVVM::runOnOperation() {
     return signalPassFailure();
   addSharedMemory();
   if (failed(lowerOps()))
-    signalPassFailure();
+    return signalPassFailure();
+  for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
+    if (function->hasAttr(kLaunchRecipe))
+      foldAggregates(function);
 }

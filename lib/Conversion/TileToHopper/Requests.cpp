@@ -61,32 +61,55 @@ void RequestReader::check(Finding &finding, Value wrong, host::Reason reason, Va
   finding.broken = b.either(finding.broken, wrong);
 }
 
-/// Columns of the page table that a request has; a start outside the list leaves none.
-Value RequestReader::tableColumns(const Request &request, Value next, Value valid) {
-  tile::PagedOp paged = space.paged;
-  Value table = paged.getTable();
+/// Columns of the page table that a request has, whose list ends at `end`; a start outside the list
+/// leaves none.
+Value RequestReader::tableColumns(const Request &request, Value end) {
+  Value table = tile::PagedOp(space.paged).getTable();
   if (!request.keys)
     return kernel.extent(table, 1);
-  Value end = load(paged.getStarts(), next, valid);
   Value last = b.min(end, kernel.extent(table, 0)), zero = b.i32(0);
   return b.select(b.less(request.keys, zero), zero, b.sub(last, request.keys));
 }
 
-Request RequestReader::read(Value chunk, bool report) {
+Value RequestReader::numberOf(Value chunk) { return b.add(b.mul(chunk, kWarp), lane); }
+
+/// Row offsets; of dense keys their offsets, else the length, and where the table has row starts
+/// those.
+Values RequestReader::load(Value chunk) {
+  Value number = numberOf(chunk), next = b.add(number, 1), valid = b.less(number, size);
+  Values loaded;
+  auto addOffsets = [&](Value offsets) {
+    loaded.push_back(load(offsets, number, valid));
+    loaded.push_back(load(offsets, next, valid));
+  };
+  addOffsets(space.rows);
+  if (space.dense) {
+    addOffsets(tile::DenseOp(space.dense).getRows());
+    return loaded;
+  }
+  tile::PagedOp paged = space.paged;
+  loaded.push_back(load(paged.getLens(), number, valid));
+  if (paged.getStarts())
+    addOffsets(paged.getStarts());
+  return loaded;
+}
+
+Request RequestReader::check(Value chunk, ValueRange loaded, bool report) {
   attn::BoundsAttr bounds = space.maxima;
-  Value zero = b.i32(0), number = b.add(b.mul(chunk, kWarp), lane), next = b.add(number, 1);
-  Value valid = b.less(number, size);
-  Value begin = load(space.rows, number, valid), end = load(space.rows, next, valid);
+  Value zero = b.i32(0), number = numberOf(chunk), valid = b.less(number, size);
+  Value begin = loaded[0], end = loaded[1], tableEnd;
   tile::PagedOp paged = space.paged;
   tile::DenseOp dense = space.dense;
   Request request{number, begin, b.sub(end, begin), {}, {}};
   if (dense) {
-    request.keys = load(dense.getRows(), number, valid);
-    request.kvLen = b.sub(load(dense.getRows(), next, valid), request.keys);
+    request.keys = loaded[2];
+    request.kvLen = b.sub(loaded[3], request.keys);
   } else {
-    request.kvLen = load(paged.getLens(), number, valid);
-    if (paged.getStarts())
-      request.keys = load(paged.getStarts(), number, valid);
+    request.kvLen = loaded[2];
+    if (paged.getStarts()) {
+      request.keys = loaded[3];
+      tableEnd = loaded[4];
+    }
   }
   Value qLen = request.qLen, kvLen = request.kvLen;
 
@@ -112,7 +135,7 @@ Request RequestReader::read(Value chunk, bool report) {
   if (paged) {
     // Pages are compared, not keys: columns times the page size may not fit 32 bits.
     int64_t page = space.pageSize;
-    Value columns = tableColumns(request, next, valid);
+    Value columns = tableColumns(request, tableEnd);
     Value needed = b.ceilDivide(b.max(kvLen, zero), page);
     Value tooFew = b.both(b.less(columns, needed), valid);
     check(finding, tooFew, host::Reason::TableWidth, kvLen, b.mul(columns, page));
@@ -135,7 +158,7 @@ void RequestReader::report() {
     b.whileLoop(
         b.i32(0), [&](ValueRange v) { return b.less(v[0], chunks); },
         [&](ValueRange v) {
-          read(v[0], /*report=*/true);
+          check(v[0], load(v[0]), /*report=*/true);
           return Values{b.add(v[0], 1)};
         });
   });

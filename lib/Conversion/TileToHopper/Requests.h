@@ -45,7 +45,13 @@ public:
   int64_t maxChunks() const;
 
   /// Lane l reads request 32 chunk + l; past the batch it has no rows.
-  Request read(mlir::Value chunk) { return read(chunk, /*report=*/false); }
+  Request read(mlir::Value chunk) { return check(chunk, load(chunk)); }
+  /// Its two halves, for who has the loads of several chunks under way together: what stands in
+  /// memory of the lanes' requests, as values of a loop, and what of it can be trusted.
+  Values load(mlir::Value chunk);
+  Request check(mlir::Value chunk, mlir::ValueRange loaded) {
+    return check(chunk, loaded, /*report=*/false);
+  }
   /// The first CTA reports what is broken; behind all else, so that no tile waits for it.
   void report();
   /// The request that lane `lane` holds, in all lanes.
@@ -59,8 +65,9 @@ private:
   };
   void check(Finding &finding, mlir::Value wrong, host::Reason reason, mlir::Value value,
              mlir::Value limit);
-  Request read(mlir::Value chunk, bool report);
-  mlir::Value tableColumns(const Request &request, mlir::Value next, mlir::Value valid);
+  Request check(mlir::Value chunk, mlir::ValueRange loaded, bool report);
+  mlir::Value numberOf(mlir::Value chunk);
+  mlir::Value tableColumns(const Request &request, mlir::Value end);
   mlir::Value load(mlir::Value buffer, mlir::Value index, mlir::Value valid);
 
   SpaceKernel &kernel;

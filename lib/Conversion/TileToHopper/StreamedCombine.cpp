@@ -331,7 +331,8 @@ void CombineEmitter::combineOwnRows(const Pieces &pieces, Value area, Value firs
   SmallVector<RowState> own;
   SmallVector<Value> rows;
   for (int64_t i = 0; i < count; ++i) {
-    rows.push_back(b.min(b.add(firstRow, i), b.i32(space.packedRows - 1)));
+    Value row = b.add(firstRow, i);
+    rows.push_back(space.packedRows % count ? b.min(row, b.i32(space.packedRows - 1)) : row);
     own.push_back(loadRow(area, rows.back()));
   }
   auto forExisting = [&](llvm::function_ref<void(int64_t, const PackedRows &)> body) {

@@ -319,11 +319,14 @@ void StreamedPiece::leaveBlock(const StreamedState &state, size_t block, Value w
     Value column = b.element(lanes.columns[block].packed, i);
     auto leaveColumn = [&] {
       Value row = b.add(start, b.mul(column, space.stateWords()));
+      // One address and distances from it: LLVM would keep the lane's part of each over the fold.
+      Value first = b.add(row, lanes.element(b, 0, 0));
+      int64_t toSecond = space.isBytes() ? 1 : kHalf;
       for (auto [step, accumulator] : llvm::enumerate(state.output[block]))
         for (int64_t j : {0, 1}) {
           if (space.isBytes() || static_cast<int64_t>(step) * kDepth + j * kHalf < space.vDim)
             StoreWordsOp::create(b, b.element(accumulator, 2 * j + i), words,
-                                 b.add(row, lanes.element(b, step, j)));
+                                 b.add(first, step * kDepth + j * toSecond));
         }
       b.ifThen(b.equal(lanes.upper, b.i32(0)), [&] {
         Value pair = b.vectorOf({b.element(state.max[block], i), b.element(sum, i)});

@@ -94,8 +94,8 @@ SegmentLine::Chunk SegmentLine::Chunk::of(ValueRange values) {
 // The line
 //===----------------------------------------------------------------------===//
 
-SegmentLine::Chunk SegmentLine::readChunk(Value number) {
-  Chunk chunk{number, requests.read(number), {}};
+SegmentLine::Chunk SegmentLine::checkChunk(Value number, ValueRange loaded) {
+  Chunk chunk{number, requests.check(number, loaded), {}};
   // Of an empty batch, or one without tokens, what the mask is bound to may be a null pointer.
   Value hasRows = b.less(b.i32(0), chunk.requests.qLen);
   chunk.counts = SliceVisits(kernel, space, chunk.requests, hasRows).count(chunk.requests);
@@ -141,17 +141,28 @@ std::pair<Value, Value> SegmentLine::countSlices() {
   Value slices = slicesOf(firstChunk);
   if (oneChunk)
     return {slices, most};
+  // The checks stand there once, for they are long: of the chunks loaded the next one is selected.
   Values all = b.whileLoop(
       {b.i32(1), slices, most}, [&](ValueRange v) { return b.less(v[0], chunks); },
       [&](ValueRange v) {
-        Value sum = zero, largest = zero;
-        for (int64_t i = 0; i < kChunksAtOnce; ++i) {
-          Value counts = readChunk(b.add(v[0], i)).counts;
-          sum = b.add(sum, counts);
-          largest = b.max(largest, counts);
-        }
-        return Values{b.add(v[0], kChunksAtOnce), b.add(v[1], b.warpReduce(ReduceKind::Sum, sum)),
-                      b.max(v[2], b.warpReduce(ReduceKind::Max, largest))};
+        SmallVector<Values> loaded;
+        for (int64_t i = 0; i < kChunksAtOnce; ++i)
+          loaded.push_back(requests.load(b.add(v[0], i)));
+        Value end = b.min(b.add(v[0], kChunksAtOnce), chunks);
+        Values counted = b.whileLoop(
+            {v[0], zero, zero}, [&](ValueRange w) { return b.less(w[0], end); },
+            [&](ValueRange w) {
+              Values next = loaded.front();
+              for (int64_t i = 1; i < kChunksAtOnce; ++i) {
+                Value isNext = b.equal(w[0], b.add(v[0], i));
+                for (auto [value, other] : llvm::zip_equal(next, loaded[i]))
+                  value = b.select(isNext, other, value);
+              }
+              Value counts = checkChunk(w[0], next).counts;
+              return Values{b.add(w[0], 1), b.add(w[1], counts), b.max(w[2], counts)};
+            });
+        return Values{counted[0], b.add(v[1], b.warpReduce(ReduceKind::Sum, counted[1])),
+                      b.max(v[2], b.warpReduce(ReduceKind::Max, counted[2]))};
       });
   return {all[1], all[2]};
 }

@@ -85,7 +85,8 @@ private:
     Values values() const;
     static Chunk of(mlir::ValueRange values);
   };
-  Chunk readChunk(mlir::Value number);
+  Chunk readChunk(mlir::Value number) { return checkChunk(number, requests.load(number)); }
+  Chunk checkChunk(mlir::Value number, mlir::ValueRange loaded);
   mlir::Value slicesOf(const Chunk &chunk);
   mlir::Value startOf(mlir::Value cta);
   /// Of one head: all slices, and the most that a request has.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "pagefold/Target/Hopper/PtxCode.h"
+#include "PtxParts.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -23,9 +24,12 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Pass.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include <atomic>
 #include <mutex>
+#include <thread>
 
 using namespace mlir;
 using namespace pagefold::hopper;
@@ -77,10 +81,54 @@ static constexpr llvm::StringLiteral kPasses =
     "div-rem-pairs,simplifycfg<switch-range-to-icmp;switch-to-arithmetic;"
     "hoist-loads-stores-with-cond-faulting;speculate-unpredictables>)";
 
-static FailureOr<std::string> emitAssembly(llvm::Module &module, llvm::TargetMachine &machine) {
+/// The attribute that hopper-to-nvvm gives its kernels.
+static constexpr llvm::StringLiteral kLaunchRecipe = "hopper.launch";
+
+// Of those passes, for kernels of rings and roles, which level 3 has written as they shall be: in
+// their loops ptxas gives the same instructions, or one less. Loops stay as long as they are.
+static constexpr llvm::StringLiteral kRingPasses =
+    "function(simplifycfg,early-cse,instcombine<no-verify-fixpoint>,"
+    "early-cse<memssa>,simplifycfg<switch-range-to-icmp>,reassociate,"
+    "loop-mssa(licm<no-allowspeculation>,loop-rotate<header-duplication>,licm),"
+    "loop(indvars,loop-unroll-full),gvn,"
+    "simplifycfg<switch-range-to-icmp;switch-to-arithmetic;hoist-common-insts;sink-common-insts>,"
+    "instcombine<no-verify-fixpoint>,"
+    "simplifycfg<switch-range-to-icmp;switch-to-arithmetic;"
+    "hoist-loads-stores-with-cond-faulting;speculate-unpredictables>)";
+
+namespace {
+
+/// The code generator's passes, of ring kernels without those over LLVM IR that find nothing to do
+/// behind ours: the strength reduction of straight lines, and numbering values and reassociating
+/// behind it. They were a third of its time, and it has no option to leave them out.
+class CodePasses : public llvm::legacy::PassManager {
+public:
+  explicit CodePasses(bool ofRings) : ofRings(ofRings) {}
+
+  void add(llvm::Pass *pass) override {
+    if (!ofRings || !isIdle(pass->getPassName()))
+      return llvm::legacy::PassManager::add(pass);
+    delete pass;
+  }
+
+private:
+  bool isIdle(llvm::StringRef name) {
+    if (name == "Global Value Numbering") // the second one follows loop strength reduction
+      return numberings++ == 0;
+    return name == "Straight line strength reduction" || name == "Nary reassociation" ||
+           name == "Early CSE";
+  }
+  bool ofRings;
+  int numberings = 0;
+};
+
+} // namespace
+
+static FailureOr<std::string> emitAssembly(llvm::Module &module, llvm::TargetMachine &machine,
+                                           bool ofRings) {
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager passes;
+  CodePasses passes(ofRings);
   if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
     return failure();
   passes.run(module);
@@ -94,27 +142,81 @@ static void registerTranslations(DialectRegistry &registry) {
   registerNVVMDialectTranslation(registry);
 }
 
+namespace {
+
+/// What becomes PTX by itself, on a thread of its own.
+struct Part {
+  std::unique_ptr<llvm::TargetMachine> machine;
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+  bool ofRings = false; ///< and of nothing else
+  FailureOr<std::string> text = failure();
+
+  bool translate(gpu::GPUModuleOp source);
+  void emit();
+};
+
+bool Part::translate(gpu::GPUModuleOp source) {
+  context.setDiscardValueNames(true); // nobody reads them
+  module = translateModuleToLLVMIR(source, context);
+  if (!module)
+    return false;
+  module->setDataLayout(machine->createDataLayout());
+  module->setTargetTriple(machine->getTargetTriple());
+  markConvergent(*module);
+  ofRings = llvm::all_of(source.getOps<LLVM::LLVMFuncOp>(), [](LLVM::LLVMFuncOp function) {
+    return function.isExternal() || function->hasAttr(kLaunchRecipe);
+  });
+  return true;
+}
+
+void Part::emit() {
+  pagefold::optimizeModule(*module, *machine, ofRings ? kRingPasses : kPasses);
+  text = emitAssembly(*module, *machine, ofRings);
+}
+
+} // namespace
+
+/// On as many threads as there are parts and processors.
+static void emitAll(llvm::MutableArrayRef<std::unique_ptr<Part>> parts) {
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i = next++; i < parts.size(); i = next++)
+      parts[i]->emit();
+  };
+  llvm::SmallVector<std::thread, 8> others;
+  size_t threads = std::min<size_t>(parts.size(), std::thread::hardware_concurrency());
+  for (size_t i = 1; i < threads; ++i)
+    others.emplace_back(work);
+  work();
+  for (std::thread &thread : others)
+    thread.join();
+}
+
 FailureOr<std::string> pagefold::hopper::emitPtx(gpu::GPUModuleOp module) {
-  std::string error;
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(error);
-  if (!machine)
-    return module.emitError("no code generator for ") << kHopper.triple << ": " << error, failure();
   DialectRegistry registry;
   registerTranslations(registry);
   module.getContext()->appendDialectRegistry(registry);
-  llvm::LLVMContext context;
-  context.setDiscardValueNames(true); // nobody reads them
-  std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(module, context);
-  if (!translated)
-    return failure();
-  translated->setDataLayout(machine->createDataLayout());
-  translated->setTargetTriple(machine->getTargetTriple());
-  markConvergent(*translated);
-  optimizeModule(*translated, *machine, kPasses);
-  FailureOr<std::string> text = emitAssembly(*translated, *machine);
-  if (failed(text))
-    return module.emitError("the code generator cannot write PTX"), failure();
-  return text;
+  // One after the other: the MLIR context has no locks.
+  llvm::SmallVector<std::unique_ptr<Part>> parts;
+  for (OwningOpRef<gpu::GPUModuleOp> &kernel : modulesOfKernels(module)) {
+    auto &part = parts.emplace_back(std::make_unique<Part>());
+    std::string error;
+    part->machine = createMachine(error);
+    if (!part->machine)
+      return module.emitError("no code generator for ") << kHopper.triple << ": " << error,
+             failure();
+    if (!part->translate(*kernel))
+      return failure();
+  }
+  emitAll(parts);
+  llvm::SmallVector<std::string> texts;
+  for (const std::unique_ptr<Part> &part : parts) {
+    if (failed(part->text))
+      return module.emitError("the code generator cannot write PTX"), failure();
+    texts.push_back(std::move(*part->text));
+  }
+  return joinPtx(texts);
 }
 
 //===----------------------------------------------------------------------===//
