@@ -23,21 +23,25 @@ extern "C" {
      {"target": "host",            what to compile for: host or cuda (Hopper)
       "code": "ptx",               of target cuda; or cubin, where CUDA's ptxas is on the PATH
       "cpu": "",                   of target host, by LLVM's name; empty: this machine's
-      "schedule": {"form": "outer", "q_tile": 64, "kv_tile": 256, "splits": 1},   overrides of the schedule table
-      "online_softmax": true,      false keeps the materialised baseline
-      "fuse": true,
-      "stage_queries": true,       of target cuda; false leaves the ops of queries in the attention kernel
+      "schedule": {"form": "outer", "q_tile": 64, "kv_tile": 256, "splits": 1},   overrides of the
+   schedule table "online_softmax": true,      false keeps the materialised baseline "fuse": true,
+      "overlap_products": true,    of target cuda, as the next four
+      "lazy_rescale": true,
+      "sections": true,
+      "stage_queries": true,       false leaves the ops of queries in the attention kernel
+      "split_rows": true,          false gives requests of few query rows no kernel of their own
+      "batch_invariant": false,    a request's bits do not depend on its neighbours
+      "strict": false,             what is slower than need be, and was not asked for, is an error
       "counters": false,           count tiles, for tests and explanations
+      "poll_limit": 0,             of target cuda: polls after which a wait ends the kernel; 0: none
       "keep_graph": false,         the artifact holds the graph too, for pagefold-run
-      "cache": "disk",             where artifacts are kept and found: disk (and memory), memory, or off
-      "cache_dir": "",             the directory on disk
-      "cache_max_bytes": 0}        what it may hold
-   The last three, left out, are what PAGEFOLD_CACHE, PAGEFOLD_CACHE_DIR and PAGEFOLD_CACHE_MAX_BYTES
-   say, else disk, "pagefold" in the user's cache folder, and 1 GiB. A directory that cannot be used is
-   a remark, not an error.
-   On success *bytes is a buffer of *size bytes to be freed with pagefold_bytes_free. `remarks`,
-   when not null, receives the decisions taken, as text to be freed with pagefold_string_free.
-   Thread-safe. */
+      "cache": "disk",             where artifacts are kept and found: disk (and memory), memory, or
+   off "cache_dir": "",             the directory on disk "cache_max_bytes": 0}        what it may
+   hold The last three, left out, are what PAGEFOLD_CACHE, PAGEFOLD_CACHE_DIR and
+   PAGEFOLD_CACHE_MAX_BYTES say, else disk, "pagefold" in the user's cache folder, and 1 GiB. A
+   directory that cannot be used is a remark, not an error. On success *bytes is a buffer of *size
+   bytes to be freed with pagefold_bytes_free. `remarks`, when not null, receives the decisions
+   taken, as text to be freed with pagefold_string_free. Thread-safe. */
 PAGEFOLD_API pagefold_error *pagefold_compile(const char *mlir, size_t length, const char *options,
                                               void **bytes, size_t *size, char **remarks);
 PAGEFOLD_API void pagefold_bytes_free(void *bytes);

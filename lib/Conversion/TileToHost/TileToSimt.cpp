@@ -9,6 +9,7 @@
 #include "SimtKernel.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "pagefold/Conversion/KernelAbout.h"
 #include "pagefold/Conversion/Passes.h"
 #include "pagefold/Target/Hopper/Chip.h"
 
@@ -75,6 +76,9 @@ FailureOr<DictionaryAttr> pagefold::emitSimtKernel(Operation *op, StringRef symb
   entry.set("op", builder.getStringAttr(op->getName().getStringRef()));
   setGrid(entry, builder, maxTickets(op, module.layout.getBounds()));
   entry.set("params", builder.getArrayAttr({word("frame"), word("error_word")}));
+  SpaceFacts facts;
+  facts.workers = hopper::kSimtLaunch.ctasPerMultiprocessor * threads;
+  entry.set(kAboutKey, aboutKernel(op, facts));
   return entry.getDictionary(op->getContext());
 }
 

@@ -32,6 +32,7 @@ struct DriverApi {
   int (*cuModuleUnload)(void *module);
   int (*cuModuleGetFunction)(void **function, void *module, const char *name);
   int (*cuFuncSetAttribute)(void *function, int attribute, int value);
+  int (*cuFuncGetAttribute)(int *value, int attribute, void *function);
   int (*cuLaunchKernel)(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
                         unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
                         void *stream, void **parameters, void **extra);
@@ -57,13 +58,14 @@ struct DriverApi {
 
 // Values of cuda.h's enumerations.
 inline constexpr int kJitErrorLogBuffer = 5, kJitErrorLogBytes = 6;
-inline constexpr int kMaxDynamicSharedBytes = 8;
+inline constexpr int kLocalBytes = 3, kThreadRegisters = 4, kMaxDynamicSharedBytes = 8;
 inline constexpr int kMultiprocessors = 16, kCapabilityMajor = 75, kCapabilityMinor = 76,
                      kSharedBytesOfACta = 97;
 inline constexpr unsigned kMappedHostMemory = 2;
 inline constexpr int kUnsupportedPtxVersion = 222;
 inline constexpr int kTypeU8 = 0, kTypeF16 = 6, kTypeBF16 = 9;
-inline constexpr int kNoInterleave = 0, kSwizzle128 = 3, kPromoteNone = 0, kPromote256 = 3, kZeros = 0;
+inline constexpr int kNoInterleave = 0, kSwizzle128 = 3, kPromoteNone = 0, kPromote256 = 3,
+                     kZeros = 0;
 
 } // namespace pagefold::runtime
 

@@ -83,7 +83,8 @@ struct TileStageQueries : pagefold::tile::impl::TileStageQueriesBase<TileStageQu
     auto bounds =
         function ? function->getAttrOfType<attn::BoundsAttr>("attn.bounds") : attn::BoundsAttr();
     if (std::string why = refusal(space, load, bounds); !why.empty()) {
-      remark::missed(space.getLoc(), options) << ("queries are not staged: " + why);
+      remark::missed(space.getLoc(), options)
+          << "queries are not staged" << remark::reason("{0}", why);
       return success();
     }
     if (!bounds)

@@ -165,6 +165,9 @@ public:
   /// order; they are read before this returns.
   Status launch(uint32_t ctas, std::span<void *const> parameters, CudaStream stream) const;
 
+  /// What each thread has, as the driver knows it.
+  Result<RegisterUse> registers() const;
+
 private:
   friend class CudaModule;
   CudaKernel(CudaDriver driver, void *function, std::string name, CudaLaunchPlan plan)
