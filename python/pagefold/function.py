@@ -128,7 +128,7 @@ class Function:
         """Where the arguments of an explanation lie: those of a function for a GPU may be the host's."""
         for value in itertools.chain(args, kwargs.values()) if self._memory == CUDA else ():
             array = value.k_pages if isinstance(value, PagedKV) else value
-            if not isinstance(array, (int, float)) and as_tensor(array).device[0] == CUDA:
+            if not isinstance(array, (int, float, np.ndarray)) and as_tensor(array).device[0] == CUDA:
                 return CUDA
         return CPU
 

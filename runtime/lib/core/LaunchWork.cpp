@@ -253,7 +253,7 @@ private:
           first = std::min(first, ends[2 * i]);
           end = std::max(end, ends[2 * i + 1]);
         }
-      for (int64_t kvTile = first; kvTile < std::min(end, all); ++kvTile)
+      for (int64_t kvTile = std::max<int64_t>(first, 0); kvTile < std::min(end, all); ++kvTile)
         visit(kvTile, true);
       return;
     }
@@ -282,7 +282,9 @@ private:
     const int64_t budget = std::clamp(kPairs / std::max<int64_t>(requests, 1), kLeast, kMost);
     const int64_t step = std::max<int64_t>(1, request.qLen * request.kvLen / budget);
     int64_t seen = 0, rows = 0;
-    for (int64_t q = step / 2; q < request.qLen; q += step, ++rows) {
+    for (int64_t i = 0; i * step < request.qLen; ++i, ++rows) {
+      // From the middle of each step, in turn from before and after it: causal rows come out exact.
+      const int64_t q = std::min(i * step + (step - 1 + i % 2) / 2, request.qLen - 1);
       Numbers inputs{q, 0};
       for (const Numbers &values : rowValues_)
         inputs.push_back(at(values, request.firstToken + q));
