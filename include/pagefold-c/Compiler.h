@@ -26,9 +26,18 @@ extern "C" {
       "schedule": {"form": "outer", "q_tile": 64, "kv_tile": 256, "splits": 1},   overrides of the schedule table
       "online_softmax": true,      false keeps the materialised baseline
       "fuse": true,
-      "stage_queries": true,       of target cuda; false leaves the ops of queries in the attention kernel
+      "cascade": "auto",           a shared prefix is read once: where it pays, always, or off
+      "overlap_products": true,    of target cuda, as the next six
+      "lazy_rescale": true,
+      "sections": true,
+      "overlap_launches": true,    false starts a kernel of a function when the one before it has ended
+      "stage_queries": true,       false leaves the ops of queries in the attention kernel
+      "join_rows": true,           false makes each append and each change of rows a kernel of its own
+      "split_rows": true,          false gives requests of few query rows no kernel of their own
       "batch_invariant": false,    true makes a request's bits independent of its neighbours
+      "strict": false,             true makes an error of what is slower than need be, and was not asked for
       "counters": false,           count tiles, for tests and explanations
+      "poll_limit": 0,             of target cuda: polls after which a wait ends the kernel; 0: none
       "keep_graph": false,         the artifact holds the graph too, for pagefold-run
       "cache": "disk",             where artifacts are kept and found: disk (and memory), memory, or off
       "cache_dir": "",             the directory on disk

@@ -97,6 +97,17 @@ PAGEFOLD_API pagefold_error *pagefold_function_launch(const pagefold_function *f
    launch gives its error itself. */
 PAGEFOLD_API pagefold_error *pagefold_function_check(const pagefold_function *function);
 
+/* Explains the function: what was compiled and why, and where `args` is not null what a launch with
+   these arguments would do (docs/explain.md). `args` are those of a launch, without or with the
+   results. Nothing is launched, but lengths and offsets are read: on a GPU that copies them and
+   waits; tensors of a function for a GPU may lie in host memory here, and no GPU is asked then.
+   `milliseconds` is what a launch took, where that was measured, else 0. `format` is "text" or
+   "json", null for text. Free with pagefold_string_free. */
+PAGEFOLD_API pagefold_error *pagefold_function_explain(const pagefold_function *function,
+                                                       const DLTensor *const *args, size_t num_args,
+                                                       double milliseconds, const char *format,
+                                                       char **text);
+
 /* Counters of the last launch in this workspace as JSON, for functions compiled with counters:
    {"tiles_full":..,"tiles_partial":..,"tiles_skipped":..,"masked_elements":..,"keys_visited":..}.
    The launch must have been given this workspace; on a GPU the caller has synchronised its stream.

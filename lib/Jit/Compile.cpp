@@ -11,7 +11,6 @@
 #include "pagefold/InitAll.h"
 #include "pagefold/Pipeline/ParseGraph.h"
 #include "pagefold/Pipeline/Pipeline.h"
-#include "pagefold/Pipeline/Remarks.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -88,17 +87,16 @@ public:
 
 private:
   runtime::Result<Compiled> build(const CompileOptions &options) {
-    streamRemarks(context, remarkLines);
-    FailureOr<std::string> artifact = compileToArtifact(*module, options, graph);
+    remarks.collect(context);
+    FailureOr<std::string> artifact = compileToArtifact(*module, options, remarks, graph);
     if (failed(artifact))
       return runtime::fail(ErrorCode::BadInput,
                            diagnostics.text.empty() ? "compilation failed" : diagnostics.text);
-    return Compiled{std::move(*artifact), std::move(remarks)};
+    return Compiled{std::move(*artifact), remarks.lines()};
   }
 
   StringRef graph;
-  std::string remarks;
-  llvm::raw_string_ostream remarkLines{remarks}; ///< outlives the context
+  Remarks remarks; ///< outlives the context
   MLIRContext context;
   Diagnostics diagnostics;
   OwningOpRef<ModuleOp> module;

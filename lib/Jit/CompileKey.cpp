@@ -63,7 +63,7 @@ static std::string canonicalBytes(ModuleOp graph) {
 
 static void addOptions(Hasher &hasher, const CompileOptions &options) {
   for (const OptionRow &row : optionTable()) {
-    if (row.ofCache)
+    if (row.scope == OptionRow::Cache)
       continue;
     hasher.add(row.name);
     std::visit([&](auto field) { hasher.add(options.*field); }, row.field);

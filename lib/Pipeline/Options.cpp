@@ -46,6 +46,9 @@ static constexpr OptionRow kOptions[] = {
     {"counters", "", &CompileOptions::counters, "count tiles in the workspace"},
     {"poll-limit", "", &CompileOptions::pollLimit,
      "polls after which a wait prints where it stands and ends the kernel (cuda; default: none)"},
+    {"strict", "", &CompileOptions::strict,
+     "refuse what is slower than need be: each fallback is an error with its reason",
+     OptionRow::Compile},
     {"keep-graph", "", &CompileOptions::keepGraph,
      "keep the graph in the bundle, so that pagefold-run can make inputs and check results"},
     {"q-tile", "schedule", &CompileOptions::qTile,
@@ -59,17 +62,38 @@ static constexpr OptionRow kOptions[] = {
     {"cache", "", &CompileOptions::cache,
      "where artifacts are kept: disk (and memory), memory, or off (default: PAGEFOLD_CACHE, else "
      "disk)",
-     /*ofCache=*/true},
+     OptionRow::Cache},
     {"cache-dir", "", &CompileOptions::cacheDir,
      "directory of kept artifacts (default: PAGEFOLD_CACHE_DIR, else pagefold in the user's cache "
      "directory)",
-     /*ofCache=*/true},
+     OptionRow::Cache},
     {"cache-max-bytes", "", &CompileOptions::cacheMaxBytes,
      "bytes that the directory may hold (default: PAGEFOLD_CACHE_MAX_BYTES, else 1 GiB)",
-     /*ofCache=*/true},
+     OptionRow::Cache},
 };
 
 ArrayRef<OptionRow> pagefold::optionTable() { return kOptions; }
+
+static std::string printed(bool value) { return value ? "true" : "false"; }
+static std::string printed(int64_t value) { return std::to_string(value); }
+static std::string printed(const std::string &value) { return value; }
+
+std::vector<std::string> pagefold::changedOptions(const CompileOptions &options) {
+  const CompileOptions defaults;
+  std::vector<std::string> changed;
+  for (const OptionRow &row : optionTable()) {
+    bool isTarget = row.name == "target" || row.name == "cpu" || row.name == "code";
+    if (row.scope != OptionRow::All || isTarget || row.name == "keep-graph")
+      continue;
+    std::visit(
+        [&](auto field) {
+          if (options.*field != defaults.*field)
+            changed.push_back(row.name.str() + "=" + printed(options.*field));
+        },
+        row.field);
+  }
+  return changed;
+}
 
 std::string pagefold::checkCompileOptions(const CompileOptions &options) {
   if (options.target != "host" && options.target != "cuda")

@@ -167,13 +167,15 @@ static LogicalResult dump(ModuleOp module, int number, llvm::StringRef name,
 }
 
 LogicalResult pagefold::compileStages(ModuleOp module, Stage first, Stage last,
-                                      const CompileOptions &options,
+                                      const CompileOptions &options, Remarks &remarks,
                                       llvm::StringRef dumpDirectory) {
   for (int stage = static_cast<int>(first); stage <= static_cast<int>(last); ++stage) {
     PassManager manager(module.getContext());
     manager.enableVerifier(false); // once a stage is enough: pagefold-opt verifies after every pass
     buildStage(manager, static_cast<Stage>(stage), options);
     if (failed(manager.run(module)) || failed(verify(module)))
+      return failure();
+    if (options.strict && failed(remarks.refuseFallbacks()))
       return failure();
     if (!dumpDirectory.empty() &&
         failed(dump(module, stage + 1, stageNames(options)[stage], dumpDirectory)))
@@ -196,19 +198,21 @@ FailureOr<std::string> pagefold::writeLLVMIR(ModuleOp module, const CompileOptio
 }
 
 FailureOr<std::string> pagefold::writeArtifact(ModuleOp module, const CompileOptions &options,
-                                               llvm::StringRef graph) {
-  llvm::StringRef kept = options.keepGraph ? graph : llvm::StringRef();
+                                               const Remarks &remarks, llvm::StringRef graph) {
+  ArtifactNotes notes{changedOptions(options), {}, options.keepGraph ? graph : llvm::StringRef()};
+  for (const PlacedRemark &placed : remarks.all())
+    notes.remarks[placed.function].push_back(placed.remark);
   if (!options.isCuda())
-    return writeHostArtifact(module, hostTarget(options), kept);
-  return writeCudaArtifact(module,
-                           options.code == "cubin" ? CudaCodeKind::Cubin : CudaCodeKind::Ptx, kept);
+    return writeHostArtifact(module, hostTarget(options), notes);
+  return writeCudaArtifact(
+      module, options.code == "cubin" ? CudaCodeKind::Cubin : CudaCodeKind::Ptx, notes);
 }
 
 FailureOr<std::string> pagefold::compileToArtifact(ModuleOp module, const CompileOptions &options,
-                                                   llvm::StringRef graph) {
-  if (failed(compileStages(module, Stage::Attn, Stage::LLVM, options)))
+                                                   Remarks &remarks, llvm::StringRef graph) {
+  if (failed(compileStages(module, Stage::Attn, Stage::LLVM, options, remarks)))
     return failure();
-  return writeArtifact(module, options, graph);
+  return writeArtifact(module, options, remarks, graph);
 }
 
 //===----------------------------------------------------------------------===//
@@ -222,7 +226,7 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   PipelineOptions() {
     const CompileOptions defaults;
     for (const OptionRow &row : optionTable())
-      if (!row.ofCache)
+      if (row.scope == OptionRow::All)
         std::visit([&](auto field) { add(row, field, defaults); }, row.field);
   }
 

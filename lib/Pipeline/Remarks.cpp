@@ -6,37 +6,96 @@
 //===----------------------------------------------------------------------===//
 
 #include "pagefold/Pipeline/Remarks.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
 
 using namespace mlir;
+using namespace pagefold;
 
-namespace {
+//===----------------------------------------------------------------------===//
+// Collecting
+//===----------------------------------------------------------------------===//
 
-class LineStreamer final : public remark::detail::MLIRRemarkStreamerBase {
+class Remarks::Streamer final : public remark::detail::MLIRRemarkStreamerBase {
 public:
-  explicit LineStreamer(llvm::raw_ostream &os) : os(os) {}
-  void streamOptimizationRemark(const remark::detail::Remark &remark) override {
-    os << remark.getRemarkTypeString() << ' ' << remark.getCombinedCategoryName() << ": in "
-       << remark.getFunction() << ": ";
-    auto values = [&](bool isText) {
-      for (const auto &arg : remark.getArgs())
-        if ((arg.key == "Remark") == isText)
-          os << (isText ? "" : ": ") << arg.val;
-    };
-    values(/*isText=*/true); // then, after it, the reason
-    values(/*isText=*/false);
-    os << '\n';
+  explicit Streamer(std::vector<PlacedRemark> &remarks) : remarks(remarks) {}
+
+  void streamOptimizationRemark(const remark::detail::Remark &from) override {
+    runtime::Remark remark;
+    remark.kind = from.getRemarkTypeString().lower();
+    remark.pass = from.getCombinedCategoryName().str();
+    remark.name = from.getRemarkName().str();
+    for (const auto &arg : from.getArgs())
+      (arg.key == "Remark" ? remark.text : remark.reason) += arg.val;
+    remarks.push_back({from.getFunction().str(), from.getLocation(), std::move(remark)});
   }
 
 private:
-  llvm::raw_ostream &os;
+  std::vector<PlacedRemark> &remarks;
 };
 
-} // namespace
-
-void pagefold::streamRemarks(MLIRContext &context, llvm::raw_ostream &os) {
+void Remarks::collect(MLIRContext &context) {
   remark::RemarkCategories all{std::nullopt, ".*", ".*", ".*", ".*"};
   // Fails only where the context has an engine already.
-  (void)remark::enableOptimizationRemarks(context, std::make_unique<LineStreamer>(os),
+  (void)remark::enableOptimizationRemarks(context, std::make_unique<Streamer>(remarks),
                                           std::make_unique<remark::RemarkEmittingPolicyAll>(), all);
+}
+
+std::string Remarks::lines() const {
+  std::string lines;
+  for (const PlacedRemark &placed : remarks)
+    lines += runtime::remarkLine(placed.remark, placed.function) + "\n";
+  return lines;
+}
+
+//===----------------------------------------------------------------------===//
+// Fallbacks
+//===----------------------------------------------------------------------===//
+
+/// Every row can be accepted by an option that asks for what the fallback does, or by a graph that
+/// does not need it: what was asked for is no fallback, and has no remark here.
+static constexpr FallbackRow kFallbacks[] = {
+    {"attn-fuse", "NotFused",
+     "write the op where attention or append can take it in, or ask for kernels of their own "
+     "(fuse off)"},
+    {"tile-online-softmax", "OnlineSoftmax",
+     "leave contract, map, softmax and contract as attn-to-tile writes them, or ask for the "
+     "baseline (online-softmax off)"},
+    {"tile-stage-queries", "StageQueries",
+     "change what the reason names, or ask for queries that stay as they are (stage-queries off)"},
+    {"tile-split-rows", "SplitRows",
+     "change what the reason names, or ask for one space (split-rows off)"},
+    {"tile-select-schedule", "OneThreadARow",
+     "change what the reasons name, or ask for one thread a row (form simt)"},
+    {"tile-split-kv", "SplitKV", "leave the online softmax on, or ask for one split"},
+    {"tile-to-hopper", "Gather",
+     "choose a page size that is a multiple of 8 and divides the KV tile, or is a multiple of it"},
+    {"tile-to-hopper", "OneRange",
+     "write a mask whose visible keys are few intervals, or ask for one thread a row (form simt), "
+     "which tests each tile"},
+};
+
+ArrayRef<FallbackRow> pagefold::fallbackTable() { return kFallbacks; }
+
+static const FallbackRow *fallbackOf(const runtime::Remark &remark) {
+  const FallbackRow *row = llvm::find_if(kFallbacks, [&](const FallbackRow &row) {
+    return remark.kind == "missed" && remark.pass == row.pass && remark.name == row.name;
+  });
+  return row == std::end(kFallbacks) ? nullptr : row;
+}
+
+LogicalResult Remarks::refuseFallbacks() {
+  LogicalResult result = success();
+  for (; refused < remarks.size(); ++refused) {
+    const PlacedRemark &placed = remarks[refused];
+    const FallbackRow *row = fallbackOf(placed.remark);
+    if (!row)
+      continue;
+    const std::string &reason = placed.remark.reason;
+    emitError(placed.location) << "strict: in " << placed.function << ": " << row->pass
+                               << " falls back: " << placed.remark.text
+                               << (reason.empty() ? "" : ": ") << reason << "; " << row->instead;
+    result = failure();
+  }
+  return result;
 }

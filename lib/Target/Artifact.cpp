@@ -10,19 +10,24 @@
 #include "pagefold/Target/Hopper/Chip.h"
 #include "pagefold/Target/Hopper/Cubin.h"
 #include "pagefold/Target/Hopper/PtxCode.h"
+#include "pagefold/Target/Hopper/Roofline.h"
 
 using namespace mlir;
 using namespace pagefold;
 
 /// The plans of all functions, for a target.
-static FailureOr<runtime::Plan> convertPlans(ModuleOp module, runtime::TargetPlan target) {
+static FailureOr<runtime::Plan> convertPlans(ModuleOp module, runtime::TargetPlan target,
+                                             const ArtifactNotes &notes) {
   runtime::Plan plan;
+  plan.options = notes.options;
   plan.compiler = "pagefold " PAGEFOLD_VERSION;
   plan.target = std::move(target);
   for (tile::PlanOp op : module.getOps<tile::PlanOp>()) {
     FailureOr<runtime::FunctionPlan> function = convertPlan(op);
     if (failed(function))
       return failure();
+    if (auto remarks = notes.remarks.find(function->name); remarks != notes.remarks.end())
+      function->remarks = remarks->second;
     plan.functions.push_back(std::move(*function));
   }
   if (plan.functions.empty())
@@ -58,22 +63,23 @@ FailureOr<std::string> pagefold::writeLLVMIR(ModuleOp module, const host::HostTa
 }
 
 FailureOr<std::string> pagefold::writeHostArtifact(ModuleOp module, const host::HostTarget &target,
-                                                   StringRef graph) {
+                                                   const ArtifactNotes &notes) {
   FailureOr<runtime::Plan> plan =
-      convertPlans(module, {"host", target.triple, target.cpu, target.features});
+      convertPlans(module, {"host", target.triple, target.cpu, target.features}, notes);
   if (failed(plan))
     return failure();
   FailureOr<std::string> object = host::emitSharedObject(*codeOf(module), target);
   if (failed(object))
     return failure();
-  return serialize(module, *plan, "elf-shared", *object, graph);
+  return serialize(module, *plan, "elf-shared", *object, notes.graph);
 }
 
 //===----------------------------------------------------------------------===//
 // A GPU
 //===----------------------------------------------------------------------===//
 
-FailureOr<std::string> pagefold::writeCudaCode(ModuleOp module, CudaCodeKind kind) {
+static FailureOr<std::string> writeCode(ModuleOp module, CudaCodeKind kind,
+                                        hopper::RegisterUses *registers) {
   auto kernels = llvm::to_vector(module.getOps<gpu::GPUModuleOp>());
   if (kernels.size() != 1)
     return module.emitError("expects one gpu.module with the kernels, got ") << kernels.size(),
@@ -81,7 +87,11 @@ FailureOr<std::string> pagefold::writeCudaCode(ModuleOp module, CudaCodeKind kin
   FailureOr<std::string> ptx = hopper::emitPtx(kernels.front());
   if (failed(ptx) || kind == CudaCodeKind::Ptx)
     return ptx;
-  return hopper::assembleCubin(*ptx, module.getLoc());
+  return hopper::assembleCubin(*ptx, module.getLoc(), registers);
+}
+
+FailureOr<std::string> pagefold::writeCudaCode(ModuleOp module, CudaCodeKind kind) {
+  return writeCode(module, kind, nullptr);
 }
 
 /// Each kernel of the plans stands in the gpu.module: the driver would miss it only at a launch.
@@ -95,14 +105,19 @@ static LogicalResult checkKernels(ModuleOp module) {
 }
 
 FailureOr<std::string> pagefold::writeCudaArtifact(ModuleOp module, CudaCodeKind kind,
-                                                   StringRef graph) {
+                                                   const ArtifactNotes &notes) {
   const hopper::Chip &chip = hopper::kHopper;
-  FailureOr<runtime::Plan> plan =
-      convertPlans(module, {"cuda", chip.triple.str(), chip.name.str(), {}});
+  FailureOr<runtime::Plan> plan = convertPlans(
+      module, {"cuda", chip.triple.str(), chip.name.str(), {}, hopper::kRoofline}, notes);
   if (failed(plan))
     return failure();
-  FailureOr<std::string> code = writeCudaCode(module, kind);
+  hopper::RegisterUses registers;
+  FailureOr<std::string> code = writeCode(module, kind, &registers);
   if (failed(code) || failed(checkKernels(module)))
     return failure();
-  return serialize(module, *plan, kind == CudaCodeKind::Ptx ? "ptx" : "cubin", *code, graph);
+  for (runtime::FunctionPlan &function : plan->functions)
+    for (runtime::KernelPlan &kernel : function.kernels)
+      if (auto use = registers.find(kernel.symbol); use != registers.end() && kernel.about)
+        kernel.about->registers = {use->second.registers, use->second.spilled};
+  return serialize(module, *plan, kind == CudaCodeKind::Ptx ? "ptx" : "cubin", *code, notes.graph);
 }

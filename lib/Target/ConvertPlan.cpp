@@ -11,6 +11,7 @@
 
 #include "ConvertPlan.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace pagefold;
@@ -159,6 +160,47 @@ static FailureOr<runtime::KernelPlan> convertKernel(tile::PlanOp op, DictionaryA
 }
 
 //===----------------------------------------------------------------------===//
+// What explains kernels
+//===----------------------------------------------------------------------===//
+
+static llvm::json::Value toJson(Attribute attr) {
+  if (auto flag = dyn_cast<BoolAttr>(attr))
+    return flag.getValue();
+  if (auto integer = dyn_cast<IntegerAttr>(attr))
+    return integer.getInt();
+  if (auto string = dyn_cast<StringAttr>(attr))
+    return string.getValue();
+  if (auto array = dyn_cast<ArrayAttr>(attr)) {
+    llvm::json::Array json;
+    for (Attribute entry : array)
+      json.push_back(toJson(entry));
+    return json;
+  }
+  llvm::json::Object json;
+  for (NamedAttribute entry : cast<DictionaryAttr>(attr))
+    json[entry.getName().getValue()] = toJson(entry.getValue());
+  return json;
+}
+
+/// The keys are the runtime's own: it says what is wrong with them.
+static LogicalResult convertAbouts(tile::PlanOp op, runtime::FunctionPlan &function) {
+  auto abouts = op.getPlan().getAs<ArrayAttr>("about");
+  for (auto [i, entry] : llvm::enumerate(dictionaries(op.getPlan(), "kernels"))) {
+    if (i >= function.kernels.size() || !abouts || i >= abouts.size())
+      break;
+    std::string json;
+    llvm::raw_string_ostream(json) << toJson(abouts[i]);
+    runtime::Result<runtime::KernelAbout> about = runtime::parseAbout(json);
+    if (!about)
+      return op.emitError(about.error().message());
+    if (auto name = entry.getAs<StringAttr>("op"))
+      about->op = name.str();
+    function.kernels[i].about = std::move(*about);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Functions
 //===----------------------------------------------------------------------===//
 
@@ -197,5 +239,7 @@ FailureOr<runtime::FunctionPlan> pagefold::convertPlan(tile::PlanOp op) {
       return failure();
     function.kernels.push_back(std::move(*kernel));
   }
+  if (failed(convertAbouts(op, function)))
+    return failure();
   return function;
 }

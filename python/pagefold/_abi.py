@@ -14,7 +14,19 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-from ctypes import POINTER, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint16, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    c_char_p,
+    c_double,
+    c_int,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_uint8,
+    c_uint16,
+    c_uint64,
+    c_void_p,
+)
 from pathlib import Path
 
 from .errors import InvalidArgumentError, LibraryNotFoundError, PagefoldError
@@ -63,6 +75,10 @@ _RUNTIME = {
         [c_void_p, POINTER(POINTER(DLTensor)), c_size_t, c_void_p, c_size_t, c_void_p],
     ),
     "pagefold_function_check": (c_void_p, [c_void_p]),
+    "pagefold_function_explain": (
+        c_void_p,
+        [c_void_p, POINTER(POINTER(DLTensor)), c_size_t, c_double, c_char_p, POINTER(c_void_p)],
+    ),
     "pagefold_function_counters_json": (c_void_p, [c_void_p, c_void_p, POINTER(c_void_p)]),
     "pagefold_set_num_threads": (c_void_p, [c_int]),
     "pagefold_pages_create": (c_void_p, [c_int32] * 4 + [c_int, POINTER(c_void_p)]),

@@ -96,6 +96,42 @@ class Function:
             raise
         return returned
 
+    def explain(self, *args, format: str = "dict", milliseconds: float = 0.0, **kwargs) -> dict | str:
+        """What a call with these arguments would do, against the roofline of the chip: docs/explain.md.
+
+        Without any argument the compile is explained alone. Nothing is launched, but lengths and offsets are read, which
+        waits for a GPU; arguments of a function for a GPU may be arrays of the host here, and then no GPU is needed.
+        `milliseconds` is what a call took, where it was measured. format is "dict", or "text" or "json" for its text.
+        """
+        tensors = []
+        if args or kwargs:
+            memory = self._memory_of(args, kwargs)
+            values = zip(self.parameters, self._bind(args, kwargs))
+            tensors = [tensor for parameter, value in values for tensor in parameter.tensors(value, memory)]
+        device = _device_of(tensors)
+        dl_tensors = [tensor.on(device).dl_tensor() for tensor in tensors]
+        pointers = (ctypes.POINTER(_abi.DLTensor) * len(dl_tensors))(*map(ctypes.pointer, dl_tensors))
+        text = ctypes.c_void_p()
+        error = self._library.pagefold_function_explain(
+            self._handle,
+            pointers if dl_tensors else None,
+            len(dl_tensors),
+            milliseconds,
+            ("json" if format == "dict" else format).encode(),
+            text,
+        )
+        _abi.check(self._library, error)
+        explained = _abi.take_string(self._library, text)
+        return json.loads(explained) if format == "dict" else explained
+
+    def _memory_of(self, args: tuple, kwargs: dict) -> int:
+        """Where the arguments of an explanation lie: those of a function for a GPU may be the host's."""
+        for value in itertools.chain(args, kwargs.values()) if self._memory == CUDA else ():
+            array = value.k_pages if isinstance(value, PagedKV) else value
+            if not isinstance(array, (int, float, np.ndarray)) and as_tensor(array).device[0] == CUDA:
+                return CUDA
+        return CPU
+
     def check(self) -> None:
         """Raises the error that a call on a GPU has left, once its stream has been waited for."""
         _abi.check(self._library, self._library.pagefold_function_check(self._handle))

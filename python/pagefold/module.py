@@ -20,10 +20,15 @@ from .function import Function
 from .graph import Graph
 
 
+# Options that the compiler takes in an object of their own.
+_SCHEDULE = ("form", "q_tile", "kv_tile", "splits")
+
+
 def compile(
     graph: Graph | str | bytes,
     *,
     target: str = "host",
+    cpu: str | None = None,
     code: str = "ptx",
     form: str | None = None,
     q_tile: int | None = None,
@@ -35,9 +40,15 @@ def compile(
     overlap_products: bool = True,
     lazy_rescale: bool = True,
     sections: bool = True,
+    overlap_launches: bool = True,
     stage_queries: bool = True,
+    join_rows: bool = True,
+    split_rows: bool = True,
     batch_invariant: bool = False,
+    strict: bool = False,
     counters: bool = False,
+    poll_limit: int | None = None,
+    keep_graph: bool = False,
     cache: str | None = None,
     cache_dir: str | os.PathLike | None = None,
     cache_max_bytes: int | None = None,
@@ -45,41 +56,29 @@ def compile(
     """Compiles a graph, or the text of one.
 
     target is "host" or "cuda" (Hopper; code="cubin" assembles with CUDA's ptxas, where "ptx" leaves that to the
-    driver). form, q_tile, kv_tile, splits override the schedule that the compiler would choose: form is "outer" or
-    "dot" on the host, "streaming" or "pipelined" on cuda, and "simt" on both, where the host plays the GPU's threads.
-    cascade: whether attention over a cache with a shared_prefix reads it once for all requests: "auto" (where it
-    pays), "always" or "off".
-    online_softmax=False keeps the scores in memory (the baseline), fuse=False leaves each op a kernel of its own;
-    overlap_products, lazy_rescale and sections=False leave out what makes cuda fast, to see what it is worth.
-    stage_queries=False keeps the ops of queries in the attention kernel on cuda, which then takes the form "simt".
-    batch_invariant=True makes a request's bits independent of its neighbours: keys are split at fixed places, or not at all.
-    counters=True counts the tiles that a call visits.
+    driver); cpu is a processor of the host by LLVM's name. form, q_tile, kv_tile, splits override the schedule that
+    the compiler would choose: form is "outer" or "dot" on the host, "streaming" or "pipelined" on cuda, and "simt" on
+    both, where the host plays the GPU's threads. online_softmax=False keeps the scores in memory (the baseline),
+    fuse=False leaves each op a kernel of its own; overlap_products, lazy_rescale and sections=False leave out what
+    makes cuda fast, to see what it is worth. stage_queries=False keeps the ops of queries in the attention kernel on
+    cuda, which then takes the form "simt"; split_rows=False gives requests of few rows no kernel of their own there.
+    join_rows=False makes each append and each change of rows a kernel of its own, overlap_launches=False starts a kernel
+    when the one before it has ended. cascade: whether attention over a cache with a shared_prefix reads it once for all
+    requests: "auto" (where it pays), "always" or "off".
+
+    strict=True makes an error of every fallback: of what is slower than it could be and was not asked for.
+    batch_invariant=True makes a request's bits independent of its neighbours. counters=True counts the tiles that a
+    call visits, poll_limit ends a kernel of cuda that waits for so many polls, keep_graph=True keeps the graph in the
+    artifact, for pagefold-run.
 
     What was compiled before is taken from memory or from disk: cache is "disk" (and memory), "memory" or "off",
     cache_dir the directory, cache_max_bytes what it may hold. Left out, the environment says (PAGEFOLD_CACHE,
     PAGEFOLD_CACHE_DIR, PAGEFOLD_CACHE_MAX_BYTES), else it is "disk", in the user's cache folder, 1 GiB.
     """
-    schedule = {"form": form, "q_tile": q_tile, "kv_tile": kv_tile, "splits": splits}
-    options = {
-        "target": target,
-        "code": code,
-        "schedule": {name: value for name, value in schedule.items() if value is not None},
-        "online_softmax": online_softmax,
-        "cascade": cascade,
-        "fuse": fuse,
-        "overlap_products": overlap_products,
-        "lazy_rescale": lazy_rescale,
-        "sections": sections,
-        "stage_queries": stage_queries,
-        "batch_invariant": batch_invariant,
-        "counters": counters,
-    }
-    kept = {
-        "cache": cache,
-        "cache_dir": None if cache_dir is None else os.fspath(cache_dir),
-        "cache_max_bytes": cache_max_bytes,
-    }
-    options.update({name: value for name, value in kept.items() if value is not None})
+    options = {name: value for name, value in locals().items() if name != "graph" and value is not None}
+    options["schedule"] = {name: options.pop(name) for name in _SCHEDULE if name in options}
+    if cache_dir is not None:
+        options["cache_dir"] = os.fspath(cache_dir)
     text = graph if isinstance(graph, bytes) else str(graph).encode()
     artifact, remarks = _compile(text, json.dumps(options).encode())
     return Module(artifact, remarks)
@@ -113,7 +112,10 @@ class Module:
     """A loaded artifact. Calling it calls its only function. Many threads may use it at once."""
 
     def __init__(self, artifact: bytes, remarks: str = ""):
-        self.artifact, self._remarks = artifact, remarks
+        self.artifact = artifact
+        # The artifact holds the rest.
+        lines = remarks.splitlines(keepends=True)
+        self._remarks = "".join(line for line in lines if " artifact-cache: " in line)
         self._handle = ctypes.c_void_p()
         self._library = _abi.runtime()
         _abi.check(self._library, self._library.pagefold_module_load(artifact, len(artifact), self._handle))
@@ -145,7 +147,15 @@ class Module:
         """The launch plan of the only function."""
         return self.function().plan
 
-    def explain(self) -> str:
-        """The decisions taken when it was compiled (not kept by save), and the launch plan."""
-        remarks = [self._remarks.rstrip()] if self._remarks.strip() else []
-        return "\n".join([*remarks, json.dumps(self.plan, indent=2)])
+    def explain(self, format: str = "text") -> str:
+        """What the only function was compiled to, and why: docs/explain.md. format is "text" or "json".
+
+        Text ends with what became of the artifact where it was compiled in this process (not kept by save).
+        """
+        explained = self.function().explain(format=format)
+        return explained if format == "json" else explained + self._remarks
+
+    @property
+    def explanation(self) -> dict:
+        """The JSON of `explain`, as a dictionary."""
+        return self.function().explain()

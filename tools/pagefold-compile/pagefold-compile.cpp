@@ -22,11 +22,13 @@
 #include "pagefold/Pipeline/Pipeline.h"
 #include "pagefold/Pipeline/Remarks.h"
 #include "pagefold/Target/Artifact.h"
+#include "pagefold/runtime/Explain.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
@@ -70,21 +72,25 @@ struct Options {
   cl::opt<std::string> dumpStages{"dump-stages",
                                   cl::desc("Write the module after each stage to this folder"),
                                   cl::value_desc("folder"), cl::cat(category)};
-  cl::opt<bool> explain{"explain", cl::desc("Say on standard error what was chosen, and why"),
-                        cl::cat(category)};
+  cl::opt<std::string> explain{
+      "explain", cl::ValueOptional, cl::value_desc("text or json"),
+      cl::desc("Say on standard error what was chosen, and why (default: text)"),
+      cl::cat(category)};
 
   Options();
   /// Puts in what depends on other options; false, having said why, where options contradict.
   bool check();
 
-  CompileOptions compile;                        ///< filled by check()
-  Stage first = Stage::Attn, last = Stage::LLVM; ///< by check()
+  CompileOptions compile;                            ///< filled by check()
+  Stage first = Stage::Attn, last = Stage::LLVM;     ///< by check()
+  std::optional<runtime::ExplainFormat> explanation; ///< by check()
 
 private:
   template <typename T> void add(const OptionRow &row, T CompileOptions::*field);
   void addNegated(const OptionRow &row, bool CompileOptions::*field);
   bool check(const cl::opt<std::string> &stage, Stage &found) const;
   bool checkEmit() const;
+  bool checkExplain();
 
   /// Fill `compile` from the options of the table, which they own.
   std::vector<std::function<void()>> setters;
@@ -112,7 +118,7 @@ void Options::addNegated(const OptionRow &row, bool CompileOptions::*field) {
 
 Options::Options() {
   for (const OptionRow &row : optionTable()) {
-    if (row.ofCache) // a file is written whatever was compiled before
+    if (row.scope == OptionRow::Cache) // a file is written whatever was compiled before
       continue;
     const auto *flag = std::get_if<bool CompileOptions::*>(&row.field);
     if (flag && compile.**flag)
@@ -151,6 +157,18 @@ bool Options::checkEmit() const {
   return false;
 }
 
+bool Options::checkExplain() {
+  if (!explain.getNumOccurrences())
+    return true;
+  runtime::Result<runtime::ExplainFormat> format =
+      runtime::explainFormatFromName(explain.empty() ? "text" : explain.getValue());
+  if (format)
+    explanation = *format;
+  else
+    llvm::WithColor::error() << format.error().message() << '\n';
+  return format.has_value();
+}
+
 bool Options::check() {
   for (const std::function<void()> &set : setters)
     set();
@@ -171,7 +189,7 @@ bool Options::check() {
     llvm::WithColor::error() << "expects --stop-after not to be before --start-from\n";
     return false;
   }
-  return checkEmit();
+  return checkExplain() && checkEmit();
 }
 
 /// LLVM's libraries register options for LLVM's own tools, some under the names of ours
@@ -196,13 +214,14 @@ static OwningOpRef<ModuleOp> parse(const std::shared_ptr<llvm::SourceMgr> &sourc
 }
 
 /// What goes into the output file. Errors are diagnostics.
-static FailureOr<std::string> compile(ModuleOp module, const Options &options, StringRef source) {
-  if (failed(
-          compileStages(module, options.first, options.last, options.compile, options.dumpStages)))
+static FailureOr<std::string> compile(ModuleOp module, const Options &options, Remarks &remarks,
+                                      StringRef source) {
+  if (failed(compileStages(module, options.first, options.last, options.compile, remarks,
+                           options.dumpStages)))
     return failure();
   switch (options.emit.getValue()) {
   case Emit::Bundle:
-    return writeArtifact(module, options.compile, source);
+    return writeArtifact(module, options.compile, remarks, source);
   case Emit::LLVM:
     return writeLLVMIR(module, options.compile);
   case Emit::Ptx:
@@ -216,6 +235,40 @@ static FailureOr<std::string> compile(ModuleOp module, const Options &options, S
   llvm::raw_string_ostream os(text);
   module.print(os);
   return text;
+}
+
+/// The explanation of every function of an artifact: text, or an array of JSON.
+static std::string explainArtifact(StringRef bytes, runtime::ExplainFormat format) {
+  const runtime::Artifact artifact = *runtime::parse(bytes); // as serialize() has just written it
+  SmallVector<std::string> all;
+  for (const runtime::FunctionPlan &function : artifact.plan.functions)
+    all.push_back(*runtime::explainFunction(artifact.plan, function, nullptr, format));
+  return format == runtime::ExplainFormat::Text ? llvm::join(all, "")
+                                                : "[" + llvm::join(all, ",\n") + "]\n";
+}
+
+/// Where there is no artifact there are remarks.
+static void explain(const FailureOr<std::string> &artifact, runtime::ExplainFormat format,
+                    const Remarks &remarks) {
+  if (succeeded(artifact)) {
+    llvm::errs() << explainArtifact(*artifact, format);
+    return;
+  }
+  if (format == runtime::ExplainFormat::Text) {
+    llvm::errs() << remarks.lines();
+    return;
+  }
+  llvm::json::Array all;
+  for (const PlacedRemark &placed : remarks.all()) {
+    const runtime::Remark &remark = placed.remark;
+    all.push_back(llvm::json::Object{{"function", placed.function},
+                                     {"kind", remark.kind},
+                                     {"pass", remark.pass},
+                                     {"name", remark.name},
+                                     {"text", remark.text},
+                                     {"reason", remark.reason}});
+  }
+  llvm::errs() << llvm::json::Value(llvm::json::Object{{"remarks", std::move(all)}}) << '\n';
 }
 
 /// Through a temporary file beside the output, renamed at the end: an error leaves the output as it
@@ -264,9 +317,9 @@ int main(int argc, char **argv) {
   }
   DialectRegistry registry;
   registerPagefold(registry);
+  Remarks remarks; // outlives the context
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  if (options.explain)
-    streamRemarks(context, llvm::errs());
+  remarks.collect(context);
   context.printOpOnDiagnostic(false); // a sentence and its place, not the op
   auto source = std::make_shared<llvm::SourceMgr>();
   source->AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
@@ -275,7 +328,10 @@ int main(int argc, char **argv) {
   if (!module)
     return 1;
   const std::string output = options.output; // lld, inside, sets every option back to its default
-  FailureOr<std::string> bytes =
-      compile(*module, options, source->getMemoryBuffer(source->getMainFileID())->getBuffer());
+  const bool isArtifact = options.emit == Emit::Bundle;
+  FailureOr<std::string> bytes = compile(
+      *module, options, remarks, source->getMemoryBuffer(source->getMainFileID())->getBuffer());
+  if (options.explanation)
+    explain(isArtifact ? bytes : FailureOr<std::string>(failure()), *options.explanation, remarks);
   return succeeded(bytes) && write(*bytes, output) ? 0 : 1;
 }

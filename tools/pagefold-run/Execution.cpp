@@ -59,6 +59,21 @@ Result<std::string> Execution::counters() const {
   return counters;
 }
 
+Result<std::string> Execution::explain(const std::string &format, double milliseconds) const {
+  std::vector<const DLTensor *> pointers;
+  for (const DLTensor &tensor : tensors())
+    pointers.push_back(&tensor);
+  char *text = nullptr;
+  if (Status status =
+          toStatus(pagefold_function_explain(program_.function(), pointers.data(), pointers.size(),
+                                             milliseconds, format.c_str(), &text));
+      !status)
+    return tl::unexpected(status.error());
+  std::string explanation = text;
+  pagefold_string_free(text);
+  return explanation;
+}
+
 namespace {
 
 class HostExecution final : public Execution {
@@ -92,6 +107,9 @@ public:
     }
     return seconds;
   }
+
+protected:
+  const std::vector<DLTensor> &tensors() const override { return tensors_; }
 
 private:
   const std::vector<Array> arguments_, results_;

@@ -31,8 +31,13 @@ public:
   virtual Result<std::vector<double>> time(unsigned launches) = 0;
   /// Counters of the last launch, as JSON.
   Result<std::string> counters() const;
+  /// What was compiled and what a launch does, as "text" or "json"; `milliseconds` that one took,
+  /// or 0.
+  Result<std::string> explain(const std::string &format, double milliseconds) const;
 
 protected:
+  /// The arguments as a launch gets them.
+  virtual const std::vector<DLTensor> &tensors() const = 0;
   explicit Execution(const Program &program) : program_(program) {}
   Status launch(const std::vector<DLTensor> &tensors);
 

@@ -114,6 +114,9 @@ public:
     return seconds;
   }
 
+protected:
+  const std::vector<DLTensor> &tensors() const override { return tensors_; }
+
 private:
   /// Copies the arrays and points the tensors at the copies. Scalars stay.
   Status upload() {

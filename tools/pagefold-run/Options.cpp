@@ -34,8 +34,11 @@ struct CommandLine {
                                     cl::desc("which function, where there are several"),
                                     cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("compare with the float64 oracle"), cl::cat(category)};
-  cl::opt<bool> explain{"explain", cl::desc("print the compiler's remarks and the launch plan"),
-                        cl::cat(category)};
+  cl::opt<std::string> explain{
+      "explain", cl::ValueOptional, cl::value_desc("text or json"),
+      cl::desc("print what was compiled and why, and what this launch does (text)"),
+      cl::cat(category)};
+  cl::opt<bool> strict{"strict", cl::desc("refuse what is slower than need be"), cl::cat(category)};
   cl::opt<bool> timing{"time", cl::desc("print the median time and the rates"), cl::cat(category)};
   cl::opt<unsigned> runs{"runs", cl::init(10), cl::desc("launches that --time measures (10)"),
                          cl::cat(category)};
@@ -75,10 +78,11 @@ Options run::parseOptions(int argc, char **argv) {
   options.function = line.functionName;
   options.emit = line.emit;
   const char *code = line.emit == "cubin" ? "cubin" : "";
-  options.compile = {line.target,           code,         line.schedule,
-                     !line.noOnlineSoftmax, line.cascade, line.counters};
+  options.compile = {line.target,  code,          line.schedule, !line.noOnlineSoftmax,
+                     line.cascade, line.counters, line.strict};
   options.check = line.check;
-  options.explain = line.explain;
+  if (line.explain.getNumOccurrences())
+    options.explain = line.explain.empty() ? "text" : line.explain.getValue();
   options.time = line.timing;
   options.runs = line.runs;
   options.seed = line.seed;

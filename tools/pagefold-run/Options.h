@@ -20,7 +20,7 @@ struct Options {
   std::string emit; ///< ptx, cubin or bundle: written in place of running; else empty
   CompileOptions compile;
   bool check = false;
-  bool explain = false;
+  std::string explain; ///< text or json: printed; else empty
   bool time = false;
   unsigned runs = 10;
   uint64_t seed = 0;

@@ -36,7 +36,8 @@ Result<std::string> CompileOptions::json() const {
   nlohmann::json options = {{"target", target},
                             {"online_softmax", onlineSoftmax},
                             {"cascade", cascade},
-                            {"counters", counters}};
+                            {"counters", counters},
+                            {"strict", strict}};
   if (!code.empty())
     options["code"] = code;
   for (llvm::StringRef part : llvm::split(schedule, ',')) {
@@ -55,16 +56,11 @@ Result<std::string> CompileOptions::json() const {
   return options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-Result<std::string> run::compileArtifact(const std::string &text, const std::string &options,
-                                         std::string &remarks) {
+Result<std::string> run::compileArtifact(const std::string &text, const std::string &options) {
   void *bytes = nullptr;
   size_t size = 0;
-  char *said = nullptr;
   Status status =
-      toStatus(pagefold_compile(text.data(), text.size(), options.c_str(), &bytes, &size, &said));
-  if (said)
-    remarks = said;
-  pagefold_string_free(said);
+      toStatus(pagefold_compile(text.data(), text.size(), options.c_str(), &bytes, &size, nullptr));
   if (!status)
     return tl::unexpected(status.error());
   std::string artifact(static_cast<const char *>(bytes), size);

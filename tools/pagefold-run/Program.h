@@ -27,6 +27,7 @@ struct CompileOptions {
   bool onlineSoftmax = true;
   std::string cascade = "auto";
   bool counters = false;
+  bool strict = false;
   /// As JSON; a schedule that cannot be read is an error.
   Result<std::string> json() const;
 };
@@ -34,16 +35,14 @@ struct CompileOptions {
 /// Takes over an error of the C ABI.
 Status toStatus(pagefold_error *error);
 
-/// Compiles to an artifact's bytes; `remarks` receives what was decided.
-Result<std::string> compileArtifact(const std::string &text, const std::string &options,
-                                    std::string &remarks);
+/// Compiles to an artifact's bytes.
+Result<std::string> compileArtifact(const std::string &text, const std::string &options);
 
 class Program {
 public:
   /// Loads an artifact's bytes and picks a function.
   static Result<Program> load(const std::string &artifact, const std::string &function);
 
-  const char *planJson() const { return pagefold_function_plan_json(function_); }
   const pagefold_function *function() const { return function_; }
   /// Whether it was compiled for a GPU.
   bool onGpu() const { return onGpu_; }

@@ -16,8 +16,10 @@
 using namespace pagefold;
 using namespace pagefold::run;
 
-Status run::printTiming(Graph &graph, Execution &execution, const std::vector<Array> &arguments,
-                        const std::vector<Array> &results, unsigned runs, llvm::raw_ostream &out) {
+Result<double> run::printTiming(Graph &graph, Execution &execution,
+                                const std::vector<Array> &arguments,
+                                const std::vector<Array> &results, unsigned runs,
+                                llvm::raw_ostream &out) {
   Result<std::vector<double>> measured = execution.time(std::max(runs, 1u));
   if (!measured)
     return tl::unexpected(measured.error());
@@ -30,5 +32,5 @@ Status run::printTiming(Graph &graph, Execution &execution, const std::vector<Ar
       << llvm::format("%.4g MB, %.4g GB/s; ", work.bytes / 1e6, work.bytes / median / 1e9)
       << llvm::format("%.4g GFLOP, %.4g GFLOP/s\n", work.operations / 1e9,
                       work.operations / median / 1e9);
-  return {};
+  return median;
 }

@@ -13,9 +13,10 @@
 namespace pagefold::run {
 
 /// Launches `runs` times (appending again writes the same rows) and prints the median, the range,
-/// and what the work of Work.h makes of it.
-Status printTiming(Graph &graph, Execution &execution, const std::vector<Array> &arguments,
-                   const std::vector<Array> &results, unsigned runs, llvm::raw_ostream &out);
+/// and what the work of Work.h makes of it. Gives the median, in seconds.
+Result<double> printTiming(Graph &graph, Execution &execution, const std::vector<Array> &arguments,
+                           const std::vector<Array> &results, unsigned runs,
+                           llvm::raw_ostream &out);
 
 } // namespace pagefold::run
 

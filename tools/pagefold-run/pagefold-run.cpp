@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Execution.h"
-#include "Explain.h"
 #include "Generate.h"
 #include "Options.h"
 #include "Outputs.h"
@@ -19,7 +18,7 @@
 #include "Timing.h"
 
 #include "pagefold/Support/ArrayFiles.h"
-#include "pagefold/runtime/Artifact.h"
+#include "pagefold/runtime/Explain.h"
 
 #include "llvm/Support/InitLLVM.h"
 
@@ -68,11 +67,7 @@ static Result<std::string> makeArtifact(Graph &graph, const Options &options) {
   Result<std::string> json = options.compile.json();
   if (!json)
     return tl::unexpected(json.error());
-  std::string remarks;
-  Result<std::string> artifact = compileArtifact(graph.text(), *json, remarks);
-  if (artifact && options.explain)
-    llvm::outs() << remarks;
-  return artifact;
+  return compileArtifact(graph.text(), *json);
 }
 
 static Result<Program> makeProgram(Graph &graph, const Options &options) {
@@ -82,10 +77,7 @@ static Result<Program> makeProgram(Graph &graph, const Options &options) {
   Result<std::string> artifact = makeArtifact(graph, options);
   if (!artifact)
     return tl::unexpected(artifact.error());
-  Result<Program> program = Program::load(*artifact, graph.function().getName().str());
-  if (program && options.explain)
-    printPlan(program->planJson(), llvm::outs());
-  return program;
+  return Program::load(*artifact, graph.function().getName().str());
 }
 
 static Status printCounters(const Execution &execution) {
@@ -93,6 +85,14 @@ static Status printCounters(const Execution &execution) {
   if (!text)
     return tl::unexpected(text.error());
   llvm::outs() << "counters: " << *text << "\n";
+  return {};
+}
+
+static Status printExplanation(const Execution &execution, const Options &options, double seconds) {
+  Result<std::string> text = execution.explain(options.explain, seconds * 1e3);
+  if (!text)
+    return tl::unexpected(text.error());
+  llvm::outs() << *text << (options.explain == "json" ? "\n" : "");
   return {};
 }
 
@@ -118,8 +118,16 @@ static Result<Outcome> runCompiled(Graph &graph, const Options &options,
       return tl::unexpected(reference.error());
     outcome.agrees = printComparison(graph, *reference, *results, *before, arguments, llvm::outs());
   }
-  if (status && options.time)
-    status = printTiming(graph, **execution, arguments, *results, options.runs, llvm::outs());
+  double seconds = 0;
+  if (status && options.time) {
+    Result<double> median =
+        printTiming(graph, **execution, arguments, *results, options.runs, llvm::outs());
+    if (!median)
+      return tl::unexpected(median.error());
+    seconds = *median;
+  }
+  if (status && !options.explain.empty())
+    status = printExplanation(**execution, options, seconds);
   if (!status)
     return tl::unexpected(status.error());
   return outcome;
@@ -156,6 +164,9 @@ static Result<bool> runGraph(const Options &options) {
   Result<std::unique_ptr<Graph>> graph = Graph::read(options.graph, options.function);
   if (!graph)
     return tl::unexpected(graph.error());
+  if (!options.explain.empty())
+    if (auto format = runtime::explainFormatFromName(options.explain); !format)
+      return tl::unexpected(format.error());
   if (!options.emit.empty()) {
     Status status = emit(**graph, options);
     return status ? Result<bool>(true) : tl::unexpected(status.error());

@@ -111,7 +111,8 @@ TEST(CompileKey, A60_EveryOptionThatMakesCodeIsPartOfIt) {
   for (const OptionRow &row : optionTable()) {
     CompileOptions options;
     std::visit([&](auto field) { change(options, field); }, row.field);
-    EXPECT_EQ(keys.insert(keyOf(decodeGraph(), options).hex()).second, !row.ofCache)
+    EXPECT_EQ(keys.insert(keyOf(decodeGraph(), options).hex()).second,
+              row.scope != OptionRow::Cache)
         << row.name.str();
   }
 }

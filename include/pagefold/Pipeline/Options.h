@@ -20,6 +20,7 @@
 #include "llvm/ADT/StringRef.h"
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace pagefold {
 
@@ -40,6 +41,7 @@ struct CompileOptions {
   bool splitRows = true;       ///< tile-split-rows, of the cuda target
   bool counters = false;       ///< count tiles in the workspace
   bool keepGraph = false;      ///< the artifact holds the graph too, for pagefold-run
+  bool strict = false;         ///< fallbacks (Remarks.h) are errors
   int64_t qTile = 0, kvTile = 0, splits = 0;
   int64_t pollLimit = 0; ///< polls after which a wait of the cuda target gives up and says so
   std::string form;
@@ -60,9 +62,14 @@ struct OptionRow {
   llvm::StringLiteral object; ///< the JSON object that holds it, or ""
   Field field;
   llvm::StringLiteral help; ///< what it does when it is on, or says
-  bool ofCache = false;     ///< of ways in that keep artifacts, and no part of their key
+  /// Who takes it: all ways in; those that compile to an artifact, and so no pipeline of
+  /// pagefold-opt; those that keep artifacts, of whose key it is no part.
+  enum Scope { All, Compile, Cache } scope = All;
 };
 llvm::ArrayRef<OptionRow> optionTable();
+
+/// What differs from the defaults and decides what the code is, "name=value" in the table's order.
+std::vector<std::string> changedOptions(const CompileOptions &options);
 
 /// What is wrong with the options as a whole; empty where nothing is.
 std::string checkCompileOptions(const CompileOptions &options);

@@ -30,6 +30,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "pagefold/Pipeline/Options.h"
+#include "pagefold/Pipeline/Remarks.h"
 #include "pagefold/Target/Host/HostCode.h"
 #include <optional>
 #include <string>
@@ -45,9 +46,11 @@ std::optional<Stage> stageFromName(llvm::StringRef name, const CompileOptions &o
 /// The passes of one stage, its verify pass at the end.
 void buildStage(mlir::OpPassManager &manager, Stage stage, const CompileOptions &options);
 
-/// Runs the stages first..last. `dumpDirectory`, when not empty, receives one file for each stage.
+/// Runs the stages first..last. `remarks`, which collects those of the module's context, says where
+/// a strict compile ends: after the first stage with a fallback. `dumpDirectory`, when not empty,
+/// receives one file for each stage.
 mlir::LogicalResult compileStages(mlir::ModuleOp module, Stage first, Stage last,
-                                  const CompileOptions &options,
+                                  const CompileOptions &options, Remarks &remarks,
                                   llvm::StringRef dumpDirectory = {});
 
 /// The processor that the options name for target host.
@@ -56,14 +59,14 @@ host::HostTarget hostTarget(const CompileOptions &options);
 /// What --emit=llvm shows: the optimised LLVM IR of the host's code, as text.
 mlir::FailureOr<std::string> writeLLVMIR(mlir::ModuleOp module, const CompileOptions &options);
 
-/// The artifact of a module after its last stage. `graph` is the text or bytecode that it came
-/// from, which the artifact holds where the options say so.
+/// The artifact of a module after its last stage, with the remarks of those before. `graph` is the
+/// text or bytecode that it came from, which the artifact holds where the options say so.
 mlir::FailureOr<std::string> writeArtifact(mlir::ModuleOp module, const CompileOptions &options,
-                                           llvm::StringRef graph);
+                                           const Remarks &remarks, llvm::StringRef graph);
 
 /// All stages, then the artifact's bytes. Errors are diagnostics of the module's context.
 mlir::FailureOr<std::string> compileToArtifact(mlir::ModuleOp module, const CompileOptions &options,
-                                               llvm::StringRef graph);
+                                               Remarks &remarks, llvm::StringRef graph);
 
 /// Names the pipelines pagefold-attn, pagefold-tile, pagefold-host, pagefold-hopper, pagefold-llvm.
 void registerPagefoldPipelines();

@@ -16,14 +16,23 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "pagefold/Target/Host/HostCode.h"
+#include "pagefold/runtime/Artifact.h"
+#include <map>
 #include <string>
 
 namespace pagefold {
 
-/// Emits code for a module of the llvm dialect with tile.plan ops, and serialises both. A `graph`
-/// that is not empty is kept beside them.
-mlir::FailureOr<std::string>
-writeHostArtifact(mlir::ModuleOp module, const host::HostTarget &target, llvm::StringRef graph);
+/// What an artifact holds besides code and plans.
+struct ArtifactNotes {
+  std::vector<std::string> options; ///< of the compile, where not the defaults
+  std::map<std::string, std::vector<runtime::Remark>> remarks; ///< by function
+  llvm::StringRef graph;                                       ///< empty: not kept
+};
+
+/// Emits code for a module of the llvm dialect with tile.plan ops, and serialises both.
+mlir::FailureOr<std::string> writeHostArtifact(mlir::ModuleOp module,
+                                               const host::HostTarget &target,
+                                               const ArtifactNotes &notes);
 
 /// The optimised LLVM IR, as text, of the code that writeHostArtifact would emit: to read.
 mlir::FailureOr<std::string> writeLLVMIR(mlir::ModuleOp module, const host::HostTarget &target);
@@ -33,7 +42,7 @@ enum class CudaCodeKind { Ptx, Cubin };
 
 /// As writeHostArtifact, of a module with a gpu.module of the llvm and nvvm dialects.
 mlir::FailureOr<std::string> writeCudaArtifact(mlir::ModuleOp module, CudaCodeKind kind,
-                                               llvm::StringRef graph);
+                                               const ArtifactNotes &notes);
 
 /// The code alone.
 mlir::FailureOr<std::string> writeCudaCode(mlir::ModuleOp module, CudaCodeKind kind);

@@ -9,6 +9,8 @@
 #include "StreamingKernel.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Remarks.h"
+#include "pagefold/Conversion/KernelAbout.h"
 #include "pagefold/Conversion/Passes.h"
 #include "pagefold/Conversion/SimtKernels.h"
 #include "pagefold/Dialect/Tile/IR/RequestBounds.h"
@@ -27,6 +29,34 @@ using namespace pagefold::hopper;
 
 namespace {
 
+SpaceFacts factsOf(const PipelinedSpace &space) {
+  SpaceFacts facts;
+  facts.packed = false;
+  facts.oneRange = space.hull;
+  facts.share = "parts";
+  facts.rowUnit = space.qTile;
+  facts.tensorCores = true;
+  facts.stages = space.stages;
+  facts.boxKeys = space.boxRows();
+  facts.pages = facts.boxKeys ? "boxes" : "gather";
+  return facts;
+}
+
+SpaceFacts factsOf(const StreamedSpace &space) {
+  constexpr int64_t kColumns = 8; // of a result block: packed rows
+  SpaceFacts facts;
+  facts.oneRange = space.hull;
+  facts.neverEmpty = true;
+  facts.share = "slices";
+  facts.rowUnit = kColumns;
+  facts.workers = space.warps;
+  facts.tensorCores = true;
+  facts.stages = space.stages;
+  facts.boxKeys = space.boxKeys();
+  facts.pages = "boxes";
+  return facts;
+}
+
 /// Lowers one function and writes its plan.
 class FunctionLowering {
 public:
@@ -40,6 +70,7 @@ private:
   LogicalResult lower(Operation *op);
   FailureOr<DictionaryAttr> lowerSpace(tile::SpaceOp space, StringRef symbol);
   LaunchOrder order();
+  void remarkOn(tile::SpaceOp space, const SpaceFacts &facts);
 
   func::FuncOp function;
   gpu::GPUModuleOp module;
@@ -68,13 +99,40 @@ FailureOr<DictionaryAttr> FunctionLowering::lowerSpace(tile::SpaceOp space, Stri
     return space.emitOpError("cannot be ") << (streams ? "streamed: " : "pipelined: ") << refusal,
            failure();
   SpaceKernel kernel(module, function, symbol, layout, order(), space.getLoc());
-  if (streams)
-    emitStreamingKernel(kernel, StreamedSpace(space, bounds));
-  else
-    emitPipelinedKernel(kernel, PipelinedSpace(space), options.sections);
+  SpaceFacts facts;
+  if (streams) {
+    StreamedSpace streamed(space, bounds);
+    facts = factsOf(streamed);
+    emitStreamingKernel(kernel, streamed);
+  } else {
+    PipelinedSpace pipelined(space);
+    facts = factsOf(pipelined);
+    emitPipelinedKernel(kernel, pipelined, options.sections);
+  }
+  remarkOn(space, facts);
   NamedAttrList entry = kernel.finish();
   entry.set("op", StringAttr::get(function.getContext(), space->getName().getStringRef()));
+  entry.set(kAboutKey, aboutKernel(space, facts));
   return entry.getDictionary(function.getContext());
+}
+
+/// What is slower than the schedule can be: for the explanation, and for strict compiles.
+void FunctionLowering::remarkOn(tile::SpaceOp space, const SpaceFacts &facts) {
+  auto options = [&](StringRef name) {
+    return remark::RemarkOpts::name(name).category("tile-to-hopper").function(function.getName());
+  };
+  tile::KVType kv = space.getKv().getType();
+  if (facts.pages == "gather")
+    remark::missed(space.getLoc(), options("Gather"))
+        << "keys and values are gathered row by row"
+        << remark::reason("no box of TMA brings a multiple of 8 keys of a page: pages of {0} keys, "
+                          "KV tiles of {1}",
+                          kv.getPageSize(), space.getSchedule()->getKvTile());
+  if (facts.oneRange)
+    remark::missed(space.getLoc(), options("OneRange"))
+        << "all KV tiles from the first visible one to the last are visited, and masked"
+        << remark::reason("the mask's visit list has tiles to test one by one, or more ranges than "
+                          "the kernel walks");
 }
 
 /// Spaces with a pipelined or a streaming schedule become kernels of rings and roles, all other

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "pagefold/Conversion/LaunchPlan.h"
+#include "pagefold/Conversion/KernelAbout.h"
 #include "pagefold/Dialect/Tile/IR/Tile.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -77,7 +78,16 @@ void pagefold::replaceByPlan(func::FuncOp function, const WorkspaceLayout &layou
   plan.set("error_word", number(WorkspaceLayout::kErrorWord));
   if (summary.counters)
     plan.set("counters", number(WorkspaceLayout::kCounters));
-  plan.set("kernels", builder.getArrayAttr(summary.kernels));
+  // What explains kernels stands apart from what launches them.
+  SmallVector<Attribute> kernels, abouts;
+  for (Attribute kernel : summary.kernels) {
+    NamedAttrList entry(cast<DictionaryAttr>(kernel));
+    Attribute about = entry.erase(kAboutKey);
+    abouts.push_back(about ? about : builder.getDictionaryAttr({}));
+    kernels.push_back(entry.getDictionary(builder.getContext()));
+  }
+  plan.set("kernels", builder.getArrayAttr(kernels));
+  plan.set(kAboutKey, builder.getArrayAttr(abouts));
   tile::PlanOp::create(builder, function.getLoc(), function.getName(),
                        plan.getDictionary(builder.getContext()));
   function.erase();

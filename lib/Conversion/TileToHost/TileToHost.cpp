@@ -13,6 +13,7 @@
 #include "HostKernel.h"
 #include "KernelEmitters.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "pagefold/Conversion/KernelAbout.h"
 #include "pagefold/Conversion/Passes.h"
 
 namespace pagefold {
@@ -59,6 +60,7 @@ LogicalResult FunctionLowering::addKernel(Operation *op, StringRef workers,
   entry.set("symbol", symbol);
   entry.set("op", builder.getStringAttr(op->getName().getStringRef()));
   entry.set("workers", builder.getStringAttr(workers));
+  entry.set(kAboutKey, aboutKernel(op));
   kernels.push_back(entry.getDictionary(function.getContext()));
   return success();
 }

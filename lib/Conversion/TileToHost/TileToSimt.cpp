@@ -10,6 +10,7 @@
 #include "Team.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "pagefold/Conversion/KernelAbout.h"
 #include "pagefold/Conversion/Passes.h"
 #include "pagefold/Target/Hopper/Chip.h"
 
@@ -92,6 +93,9 @@ FailureOr<DictionaryAttr> pagefold::emitSimtKernel(Operation *op, StringRef symb
   if (module.order.early)
     entry.set("early", builder.getUnitAttr());
   entry.set("params", builder.getArrayAttr({word("frame"), word("error_word")}));
+  SpaceFacts facts;
+  facts.workers = launch.ctasPerMultiprocessor * launch.threads;
+  entry.set(kAboutKey, aboutKernel(op, facts));
   return entry.getDictionary(op->getContext());
 }
 

@@ -105,7 +105,30 @@ static LogicalResult checkRelease(StringRef ptxas, const std::string &version, L
 // Assembling
 //===----------------------------------------------------------------------===//
 
-FailureOr<std::string> pagefold::hopper::assembleCubin(StringRef ptx, Location location) {
+/// Reads ptxas -v: "Compiling entry function 'f' ...", "0 bytes stack frame, 0 bytes spill stores,
+/// 0 bytes spill loads", "Used 168 registers, ...".
+static RegisterUses parseRegisters(StringRef words) {
+  RegisterUses uses;
+  RegisterUse *use = nullptr;
+  auto numberBefore = [](StringRef line, StringRef what) {
+    StringRef text = line.split(what).first.rtrim();
+    int64_t number = 0;
+    text.substr(text.find_last_of(" ,") + 1).getAsInteger(10, number);
+    return number;
+  };
+  for (StringRef line : llvm::split(words, '\n')) {
+    if (line.contains("Compiling entry function '"))
+      use = &uses[line.split('\'').second.split('\'').first.str()];
+    else if (use && line.contains(" bytes spill stores"))
+      use->spilled = numberBefore(line, " bytes spill stores");
+    else if (use && line.contains("Used ") && line.contains(" registers"))
+      use->registers = numberBefore(line, " registers");
+  }
+  return uses;
+}
+
+FailureOr<std::string> pagefold::hopper::assembleCubin(StringRef ptx, Location location,
+                                                       RegisterUses *registers) {
   auto ptxas = llvm::sys::findProgramByName("ptxas");
   if (!ptxas)
     return emitError(location, "a cubin expects CUDA's ptxas on the PATH, got none; install CUDA's "
@@ -126,10 +149,12 @@ FailureOr<std::string> pagefold::hopper::assembleCubin(StringRef ptx, Location l
                << code.message() << "; set TMPDIR to a writable directory",
            failure();
   std::string arch = ("-arch=" + kHopper.name).str(), error;
-  const StringRef arguments[] = {*ptxas, arch, input.path, "-o", output.path};
+  const StringRef arguments[] = {*ptxas, arch, "-v", input.path, "-o", output.path};
   const std::optional<StringRef> streams[] = {std::nullopt, StringRef(words.path),
                                               StringRef(words.path)};
   if (llvm::sys::ExecuteAndWait(*ptxas, arguments, std::nullopt, streams, 0, 0, &error) != 0)
     return emitError(location, "ptxas refuses the code: ") << error << words.read(), failure();
+  if (registers)
+    *registers = parseRegisters(words.read());
   return output.read();
 }

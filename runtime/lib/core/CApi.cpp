@@ -132,6 +132,24 @@ pagefold_error *pagefold_function_counters_json(const pagefold_function *functio
   });
 }
 
+pagefold_error *pagefold_function_explain(const pagefold_function *function,
+                                          const DLTensor *const *args, size_t num_args,
+                                          double milliseconds, const char *format, char **text) {
+  return guarded([&]() -> Status {
+    if (!function || !text)
+      return nullArgument(function ? "a place for the text" : "a function");
+    Result<ExplainFormat> chosen = explainFormatFromName(format ? format : "text");
+    if (!chosen)
+      return tl::unexpected(chosen.error());
+    Result<std::string> explained = unwrap(function)->explain(
+        args != nullptr, {args, args ? num_args : 0}, milliseconds, *chosen);
+    if (!explained)
+      return tl::unexpected(explained.error());
+    *text = strdup(explained->c_str());
+    return *text ? Status() : fail(ErrorCode::OutOfCapacity, "no memory for an explanation");
+  });
+}
+
 void pagefold_string_free(char *string) { std::free(string); }
 
 pagefold_error *pagefold_set_num_threads(int threads) {

@@ -71,7 +71,7 @@ std::string sentence(const ErrorWord &word, const std::string &place) {
 }
 } // namespace
 
-Error pagefold::runtime::explain(const ErrorWord &word, const FunctionPlan &function,
+Error pagefold::runtime::errorOf(const ErrorWord &word, const FunctionPlan &function,
                                  std::span<const DLTensor *const> args) {
   int64_t request = word.request - 1;
   bool paged = static_cast<ErrorReason>(word.reason) == ErrorReason::PageOutOfPool;

@@ -17,7 +17,7 @@ namespace pagefold::runtime {
 
 /// The sentence for an error word with a request in it. `args` are the launch's, to say where in
 /// the page table a bad id stands.
-Error explain(const ErrorWord &word, const FunctionPlan &function,
+Error errorOf(const ErrorWord &word, const FunctionPlan &function,
               std::span<const DLTensor *const> args);
 
 } // namespace pagefold::runtime

@@ -149,7 +149,7 @@ Status HostFunction::run(std::span<const DLTensor *const> args, BoundArguments &
   }
   ErrorWord word = readErrorWord(plan(), workspace);
   if (word.request != 0)
-    return tl::unexpected(explain(word, plan(), args));
+    return tl::unexpected(errorOf(word, plan(), args));
   return {};
 }
 

@@ -7,6 +7,8 @@
 
 #include "KernelJson.h"
 
+#include "AboutJson.h"
+
 using namespace pagefold::runtime;
 
 namespace {
@@ -192,6 +194,8 @@ Json pagefold::runtime::kernelToJson(const KernelPlan &kernel) {
     cudaToJson(*kernel.cuda, json);
   else
     json["workers"] = kWorkersNames[static_cast<size_t>(kernel.workers)];
+  if (kernel.about)
+    json["about"] = aboutToJson(*kernel.about);
   return json;
 }
 
@@ -203,6 +207,8 @@ KernelPlan pagefold::runtime::kernelFromJson(JsonReader &reader, const Json &jso
   else
     kernel.workers = static_cast<KernelPlan::Workers>(
         reader.oneOf("workers", reader.string(json, "workers"), kWorkersNames));
+  if (json.is_object() && json.contains("about"))
+    kernel.about = aboutFromJson(reader, json["about"]);
   return kernel;
 }
 

@@ -70,6 +70,30 @@ Result<TileCounters> Function::counters(const void *workspace) const {
   return counters;
 }
 
+Result<std::string> Function::explain(bool withLaunch, std::span<const DLTensor *const> args,
+                                      double milliseconds, ExplainFormat format) const {
+  if (!withLaunch)
+    return explainFunction(module_, plan_, nullptr, format);
+  LaunchFacts facts;
+  facts.args = args;
+  facts.milliseconds = milliseconds;
+  facts.read = [this](void *to, const DLTensor &tensor, size_t offset, size_t size) -> Status {
+    const std::byte *from =
+        static_cast<const std::byte *>(tensor.data) + tensor.byte_offset + offset;
+    if (tensor.device.device_type != kDLCPU)
+      return read(to, from, size);
+    std::memcpy(to, from, size);
+    return {};
+  };
+  for (const DLTensor *tensor : args)
+    if (tensor && tensor->device.device_type == kDLCUDA) {
+      if (Status status = addDevice(tensor->device.device_id, facts); !status)
+        return tl::unexpected(status.error());
+      break;
+    }
+  return explainFunction(module_, plan_, &facts, format);
+}
+
 Status Function::read(void *to, const std::byte *from, size_t size) const {
   std::memcpy(to, from, size);
   return {};

@@ -7,6 +7,7 @@
 
 #include "PlanJson.h"
 
+#include "AboutJson.h"
 #include "JsonReader.h"
 #include "KernelJson.h"
 
@@ -70,21 +71,27 @@ Json functionToJson(const FunctionPlan &function) {
   Json args = Json::array();
   for (const ArgumentPlan &arg : function.args)
     args.push_back(argumentToJson(arg));
-  return {{"name", function.name},
-          {"bounds", function.bounds},
-          {"args", std::move(args)},
-          {"workspace", workspaceToJson(function)},
-          {"scratch", function.scratchSize},
-          {"error_word", offsetToJson(function.errorWord)},
-          {"counters", offsetToJson(function.counters)},
-          {"kernels", kernelsToJson(function)}};
+  Json json = {{"name", function.name},
+               {"bounds", function.bounds},
+               {"args", std::move(args)},
+               {"workspace", workspaceToJson(function)},
+               {"scratch", function.scratchSize},
+               {"error_word", offsetToJson(function.errorWord)},
+               {"counters", offsetToJson(function.counters)},
+               {"kernels", kernelsToJson(function)}};
+  for (const Remark &remark : function.remarks)
+    json["remarks"].push_back(remarkToJson(remark));
+  return json;
 }
 
 Json targetToJson(const TargetPlan &target) {
-  return {{"kind", target.kind},
-          {"triple", target.triple},
-          {"cpu", target.cpu},
-          {"features", target.features}};
+  Json json = {{"kind", target.kind},
+               {"triple", target.triple},
+               {"cpu", target.cpu},
+               {"features", target.features}};
+  if (target.machine)
+    json["machine"] = machineToJson(*target.machine);
+  return json;
 }
 
 /// Text for a file or a person; bytes that are not UTF-8 are replaced, as dump() would throw.
@@ -174,23 +181,31 @@ FunctionPlan functionFromJson(JsonReader &reader, const Json &json) {
   function.counters = offsetFromJson(reader, json, "counters");
   for (const Json &kernel : reader.array(json, "kernels"))
     function.kernels.push_back(kernelFromJson(reader, kernel));
+  if (json.is_object() && json.contains("remarks"))
+    for (const Json &remark : reader.array(json, "remarks"))
+      function.remarks.push_back(remarkFromJson(reader, remark));
   return function;
+}
+
+std::vector<std::string> stringsFromJson(JsonReader &reader, const Json &json, const char *key) {
+  std::vector<std::string> strings;
+  for (const Json &entry : reader.array(json, key)) {
+    if (entry.is_string())
+      strings.push_back(entry.get_ref<const std::string &>());
+    else
+      reader.fail(key, "strings", entry.type_name());
+  }
+  return strings;
 }
 
 TargetPlan targetFromJson(JsonReader &reader, const Json &json) {
   const Json *target = reader.field(json, "target");
   if (!target)
     return {};
-  TargetPlan plan{reader.string(*target, "kind"),
-                  reader.string(*target, "triple"),
-                  reader.string(*target, "cpu"),
-                  {}};
-  for (const Json &feature : reader.array(*target, "features")) {
-    if (feature.is_string())
-      plan.features.push_back(feature.get_ref<const std::string &>());
-    else
-      reader.fail("features", "strings", feature.type_name());
-  }
+  TargetPlan plan{reader.string(*target, "kind"), reader.string(*target, "triple"),
+                  reader.string(*target, "cpu"), stringsFromJson(reader, *target, "features")};
+  if (target->is_object() && target->contains("machine"))
+    plan.machine = machineFromJson(reader, (*target)["machine"]);
   return plan;
 }
 
@@ -221,11 +236,14 @@ std::string pagefold::runtime::planToJson(const Plan &plan, const std::vector<Co
   Json functions = Json::array();
   for (const FunctionPlan &function : plan.functions)
     functions.push_back(functionToJson(function));
-  return print({{"version", kArtifactVersion},
-                {"compiler", plan.compiler},
-                {"target", targetToJson(plan.target)},
-                {"code", std::move(sections)},
-                {"functions", std::move(functions)}});
+  Json json = {{"version", kArtifactVersion},
+               {"compiler", plan.compiler},
+               {"target", targetToJson(plan.target)},
+               {"code", std::move(sections)}};
+  if (!plan.options.empty())
+    json["options"] = plan.options;
+  json["functions"] = std::move(functions);
+  return print(json);
 }
 
 Result<ParsedPlan> pagefold::runtime::planFromJson(std::string_view text) {
@@ -238,6 +256,8 @@ Result<ParsedPlan> pagefold::runtime::planFromJson(std::string_view text) {
     reader.fail("version", std::to_string(kArtifactVersion), std::to_string(version));
   parsed.plan.compiler = reader.string(json, "compiler");
   parsed.plan.target = targetFromJson(reader, json);
+  if (json.is_object() && json.contains("options"))
+    parsed.plan.options = stringsFromJson(reader, json, "options");
   for (const Json &section : reader.array(json, "code"))
     parsed.code.push_back(codeFromJson(reader, section));
   for (const Json &function : reader.array(json, "functions"))
@@ -245,6 +265,14 @@ Result<ParsedPlan> pagefold::runtime::planFromJson(std::string_view text) {
   if (reader.failed())
     return fail(ErrorCode::BadInput, reader.error());
   return parsed;
+}
+
+/// What launches a kernel: what explains it is told by explainFunction().
+static Json launchedKernels(const FunctionPlan &function) {
+  Json kernels = kernelsToJson(function);
+  for (Json &kernel : kernels)
+    kernel.erase("about");
+  return kernels;
 }
 
 std::string pagefold::runtime::describe(const Plan &plan, const FunctionPlan &function) {
@@ -269,5 +297,5 @@ std::string pagefold::runtime::describe(const Plan &plan, const FunctionPlan &fu
                 {"workspace", workspaceToJson(function)},
                 {"scratch", function.scratchSize},
                 {"counters", offsetToJson(function.counters)},
-                {"kernels", kernelsToJson(function)}});
+                {"kernels", launchedKernels(function)}});
 }

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LaunchWork.h"
 #include "PlanRules.h"
 #include "pagefold/runtime/Launch.h"
 
@@ -128,6 +129,10 @@ Status verifyFunction(const FunctionPlan &function, bool cuda) {
   for (const KernelPlan &kernel : function.kernels)
     if (!isIdentifier(kernel.symbol))
       return broken(function, "expects a C symbol for each kernel, got '" + kernel.symbol + "'");
+  for (const KernelPlan &kernel : function.kernels)
+    if (kernel.about)
+      if (Status status = verifyAbout(function, kernel); !status)
+        return status;
   return cuda ? verifyCuda(function) : verifyHost(function);
 }
 } // namespace

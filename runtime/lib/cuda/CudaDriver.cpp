@@ -49,6 +49,7 @@ std::string findFunctions(void *library, DriverApi &api) {
   symbols.find(api.cuModuleUnload, "cuModuleUnload");
   symbols.find(api.cuModuleGetFunction, "cuModuleGetFunction");
   symbols.find(api.cuFuncSetAttribute, "cuFuncSetAttribute");
+  symbols.find(api.cuFuncGetAttribute, "cuFuncGetAttribute");
   symbols.find(api.cuLaunchKernel, "cuLaunchKernel");
   symbols.find(api.cuLaunchKernelEx, "cuLaunchKernelEx");
   // The names under which libcuda.so exports what cuda.h calls cuMemAlloc and so on.

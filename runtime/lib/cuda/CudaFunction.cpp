@@ -101,6 +101,18 @@ Status CudaFunction::check() const {
   return found != contexts_.end() && found->second ? found->second->takeError("") : Status();
 }
 
+Status CudaFunction::addDevice(int device, LaunchFacts &facts) const {
+  Result<FunctionInContext *> function = here(device);
+  if (!function)
+    return tl::unexpected(function.error());
+  Result<std::vector<RegisterUse>> registers = (*function)->registers();
+  if (!registers)
+    return tl::unexpected(registers.error());
+  facts.registers = std::move(*registers);
+  facts.multiprocessors = (*function)->multiprocessors();
+  return {};
+}
+
 Status CudaFunction::read(void *to, const std::byte *from, size_t size) const {
   Result<CudaDriver> driver = code_->driver();
   if (!driver)

@@ -25,6 +25,7 @@ public:
   Status check() const override;
 
 protected:
+  Status addDevice(int device, LaunchFacts &facts) const override;
   Status read(void *to, const std::byte *from, size_t size) const override;
 
 private:

@@ -88,3 +88,14 @@ Status CudaKernel::launch(uint32_t ctas, std::span<void *const> parameters,
                                         code));
   return {};
 }
+
+Result<RegisterUse> CudaKernel::registers() const {
+  int registers = 0, local = 0;
+  const DriverApi &api = driver_.api();
+  int code = api.cuFuncGetAttribute(&registers, kThreadRegisters, function_);
+  if (!code)
+    code = api.cuFuncGetAttribute(&local, kLocalBytes, function_);
+  if (code)
+    return tl::unexpected(driver_.error("cannot ask for the registers of '" + name_ + "'", code));
+  return RegisterUse{registers, local};
+}

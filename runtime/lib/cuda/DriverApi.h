@@ -48,6 +48,7 @@ struct DriverApi {
   int (*cuModuleUnload)(void *module);
   int (*cuModuleGetFunction)(void **function, void *module, const char *name);
   int (*cuFuncSetAttribute)(void *function, int attribute, int value);
+  int (*cuFuncGetAttribute)(int *value, int attribute, void *function);
   int (*cuLaunchKernel)(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
                         unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
                         void *stream, void **parameters, void **extra);
@@ -75,7 +76,7 @@ struct DriverApi {
 
 // Values of cuda.h's enumerations.
 inline constexpr int kJitErrorLogBuffer = 5, kJitErrorLogBytes = 6;
-inline constexpr int kMaxDynamicSharedBytes = 8;
+inline constexpr int kLocalBytes = 3, kThreadRegisters = 4, kMaxDynamicSharedBytes = 8;
 inline constexpr int kProgrammaticStreamSerialization = 6; ///< a launch attribute
 inline constexpr int kMultiprocessors = 16, kCapabilityMajor = 75, kCapabilityMinor = 76,
                      kSharedBytesOfACta = 97;

@@ -25,7 +25,7 @@ Result<std::unique_ptr<FunctionInContext>> FunctionInContext::create(const Funct
   if (!errorWord)
     return tl::unexpected(errorWord.error());
   std::unique_ptr<FunctionInContext> ready(
-      new FunctionInContext(function, driver, context, code.device.ordinal, std::move(*errorWord)));
+      new FunctionInContext(function, driver, context, code.device, std::move(*errorWord)));
   for (const KernelPlan &kernel : function.kernels)
     if (Status status = ready->addKernel(kernel, code); !status)
       return tl::unexpected(status.error());
@@ -94,13 +94,24 @@ Result<std::byte *> FunctionInContext::ownWorkspace(CudaStream stream) {
   return workspaces_.emplace(stream, std::move(*memory)).first->second.data();
 }
 
+Result<std::vector<RegisterUse>> FunctionInContext::registers() const {
+  std::vector<RegisterUse> uses;
+  for (const Kernel &kernel : kernels_) {
+    Result<RegisterUse> use = kernel.kernel.registers();
+    if (!use)
+      return tl::unexpected(use.error());
+    uses.push_back(*use);
+  }
+  return uses;
+}
+
 Status FunctionInContext::takeError(const std::string &consequence) {
   std::lock_guard lock(mutex_);
   std::optional<ErrorWord> word = errorWord_->take();
   if (!word)
     return {};
   // The tensors of that launch may be gone: their table cannot be searched for a bad page id.
-  Error error = explain(*word, function_, {});
+  Error error = errorOf(*word, function_, {});
   return fail(error.code(), error.message() + consequence);
 }
 

@@ -33,6 +33,9 @@ public:
   Result<std::byte *> ownWorkspace(CudaStream stream);
   /// BadInput with what an earlier launch left in the error word, which is cleared.
   Status takeError(const std::string &consequence);
+  /// What the threads of each kernel have.
+  Result<std::vector<RegisterUse>> registers() const;
+  int64_t multiprocessors() const { return multiprocessors_; }
   /// Enqueues the kernels.
   Status launch(const std::vector<KernelParameters> &parameters, const BoundArguments &bound,
                 std::byte *workspace, CudaStream stream);
@@ -43,9 +46,9 @@ private:
     uint32_t ctas;
   };
   FunctionInContext(const FunctionPlan &function, const CudaDriver &driver, void *context,
-                    int ordinal, MappedErrorWord errorWord)
-      : function_(function), driver_(driver), context_(context), ordinal_(ordinal),
-        errorWord_(std::move(errorWord)) {}
+                    const CudaDevice &device, MappedErrorWord errorWord)
+      : function_(function), driver_(driver), context_(context), ordinal_(device.ordinal),
+        multiprocessors_(device.multiprocessors), errorWord_(std::move(errorWord)) {}
 
   Status addKernel(const KernelPlan &plan, const LoadedCode &code);
   Status clear(const void *address, uint8_t byte, size_t size, CudaStream stream) const;
@@ -54,6 +57,7 @@ private:
   const CudaDriver driver_;
   void *const context_;
   const int ordinal_;
+  const int64_t multiprocessors_;
   std::vector<Kernel> kernels_;
 
   std::mutex mutex_; ///< of what follows

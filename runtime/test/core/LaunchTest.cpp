@@ -259,3 +259,38 @@ TEST_F(Launch, NullHandlesAreErrors) {
   pagefold_module_free(nullptr);
   pagefold_error_free(nullptr);
 }
+
+//===----------------------------------------------------------------------===//
+// Explanations
+//===----------------------------------------------------------------------===//
+
+TEST_F(Launch, ExplanationsAreTextOrJson) {
+  pagefold_function *gather = function(module_, "gather");
+  char *text = nullptr;
+  ASSERT_EQ(message(pagefold_function_explain(gather, nullptr, 0, 0, nullptr, &text)), "");
+  EXPECT_EQ(std::string(text).find("'gather' for host"), 0u) << text;
+  EXPECT_NE(std::string(text).find("    cache.lens: i32 [batch]\n"), std::string::npos) << text;
+  pagefold_string_free(text);
+  GatherCase arguments;
+  std::vector<const DLTensor *> args = arguments.args();
+  ASSERT_EQ(
+      message(pagefold_function_explain(gather, args.data(), args.size(), 2.5, "json", &text)), "");
+  EXPECT_NE(std::string(text).find("\"measured_us\": 2500.0"), std::string::npos) << text;
+  pagefold_string_free(text);
+}
+
+TEST_F(Launch, ExplanationsRefuseWhatDoesNotFit) {
+  pagefold_function *gather = function(module_, "gather");
+  char *text = nullptr;
+  EXPECT_EQ(message(pagefold_function_explain(gather, nullptr, 0, 0, "xml", &text)),
+            "an explanation expects the format text or json, got 'xml'");
+  GatherCase arguments;
+  std::vector<const DLTensor *> args = arguments.args();
+  EXPECT_EQ(message(pagefold_function_explain(gather, args.data(), 2, 0, "text", &text)),
+            "function 'gather': an explanation expects its 4 inputs, or all 5 arguments, got 2");
+  args[1] = nullptr;
+  EXPECT_EQ(message(pagefold_function_explain(gather, args.data(), args.size(), 0, "text", &text)),
+            "function 'gather', argument 1 'cache.table': expects a tensor of rank 2, got null");
+  EXPECT_NE(message(pagefold_function_explain(nullptr, nullptr, 0, 0, "text", &text)), "");
+  EXPECT_NE(message(pagefold_function_explain(gather, nullptr, 0, 0, "text", nullptr)), "");
+}

@@ -6,7 +6,7 @@
 // RUN: diff %t.mlir %t-passes.mlir
 
 // Queries and results are accessed by pairs; keys and values come by maps of boxes of 16 rows; the workspace starts as zeros.
-// CHECK: tile.plan @f {args = [{access = "read", align = 4 : i64, dtype = "bf16", name = "arg0"
+// CHECK: tile.plan @f {about = [{box_keys = 16 : i64, form = "streaming", space = {{.*}}, stages = 3 : i64}], args = [{access = "read", align = 4 : i64, dtype = "bf16", name = "arg0"
 // CHECK-SAME: {access = "read", dtype = "bf16", name = "arg2"
 // CHECK-SAME: {access = "write", align = 4 : i64, dtype = "bf16", name = "out0"
 // CHECK-SAME: op = "tile.space", params = [

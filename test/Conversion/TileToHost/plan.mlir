@@ -9,7 +9,8 @@
 // CHECK: %[[HALF:.*]] = arith.constant 5.000000e-01 : f32
 // CHECK: arith.mulf %{{.*}}, %[[HALF]]
 // CHECK-NOT: func.func
-// CHECK: tile.plan @f {args = [{{.*}}name = "x"{{.*}}name = "out0"{{.*}}], bounds = {batch = 4 : i64, kv_len = 512 : i64, q_len = 16 : i64, tokens = 32 : i64}, error_word = 0 : i64, kernels = [{op = "tile.rows", symbol = "f_k0", workers = "all"}, {op = "linalg.generic", symbol = "f_k1", workers = "one"}]
+// What explains the kernels stands apart: bytes of each token that they move.
+// CHECK: tile.plan @f {about = [{traffic = [{arg = 0 : i64, bytes = 512 : i64}, {arg = 0 : i64, bytes = 512 : i64}]}, {traffic = [{arg = 0 : i64, bytes = 512 : i64}, {arg = 1 : i64, bytes = 512 : i64}]}], args = [{{.*}}name = "x"{{.*}}name = "out0"{{.*}}], bounds = {batch = 4 : i64, kv_len = 512 : i64, q_len = 16 : i64, tokens = 32 : i64}, error_word = 0 : i64, kernels = [{op = "tile.rows", symbol = "f_k0", workers = "all"}, {op = "linalg.generic", symbol = "f_k1", workers = "one"}]
 // The scratch of the largest kernel: one row of 64 floats. The workspace: the head, then the buffer at 256.
 // CHECK-SAME: scratch = 256 : i64, workspace = 16640 : i64, workspace_head = 256 : i64}
 func.func @f(%x: memref<?x2x64xf32>, %out: memref<?x2x64xf32>) attributes {

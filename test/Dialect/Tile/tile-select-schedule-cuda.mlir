@@ -18,8 +18,8 @@ func.func @prefill(%q: tensor<?x8x128xbf16>, %k: tensor<?x2x128xbf16>, %rows: te
 // CHECK-LABEL: func.func @wide
 // CHECK: tile.space {{.*}} schedule <pipelined, q_tile 128, kv_tile 64, splits 8>
 // REMARK: Function=wide | Remark="#tile.schedule<pipelined, q_tile 128, kv_tile 64, splits 8> from row pipelined-wide
-// REMARK: Function=wide | Remark="row streaming rejected: 16384 rows, it takes at most 16"
-// REMARK: Function=wide | Remark="row pipelined rejected: head dimensions above 128"
+// REMARK: Function=wide | Reason="16384 rows, it takes at most 16", Remark="row streaming rejected"
+// REMARK: Function=wide | Reason="head dimensions above 128", Remark="row pipelined rejected"
 func.func @wide(%q: tensor<?x8x256xf16>, %k: tensor<?x2x256xf16>, %rows: tensor<?xi32>) -> tensor<?x8x256xf16>
     attributes {attn.bounds = #attn.bounds<batch 4, q_len 4096, kv_len 4096>} {
   %o = attn.attention %q, %k, %k rows(%rows) kv_rows(%rows) scale 0.125 mask <causal>
@@ -29,8 +29,8 @@ func.func @wide(%q: tensor<?x8x256xf16>, %k: tensor<?x2x256xf16>, %rows: tensor<
 
 // A cache of 8-bit floats.
 // CHECK-LABEL: func.func @bytes
-// REMARK: Function=bytes | Remark="row pipelined rejected: keys are neither bf16 nor f16"
-// REMARK: Function=bytes | Remark="row pipelined-wide rejected: keys are neither bf16 nor f16"
+// REMARK: Function=bytes | Reason="keys are neither bf16 nor f16", Remark="row pipelined rejected"
+// REMARK: Function=bytes | Reason="keys are neither bf16 nor f16", Remark="row pipelined-wide rejected"
 !cache = !attn.paged_kv<2 heads, 128 x 128, f8E4M3FN, page 16>
 func.func @bytes(%q: tensor<?x8x128xbf16>, %cache: !cache, %rows: tensor<?xi32>) -> tensor<?x8x128xbf16>
     attributes {attn.bounds = #attn.bounds<batch 4, q_len 512, kv_len 4096>} {
@@ -40,13 +40,15 @@ func.func @bytes(%q: tensor<?x8x128xbf16>, %cache: !cache, %rows: tensor<?xi32>)
 }
 
 // Few rows of many keys: split until every thread of a grid has some.
-// CHECK-LABEL: func.func @floats
+// CHECK-LABEL: // What nobody asked for is a fallback, with every reason.
+// REMARK: [Missed] OneThreadARow | Category:tile-select-schedule | Function=floats | Reason="streaming: keys are of none of bf16, f16 and f8E4M3FN; streaming-bytes: keys are not of 8 bits; pipelined: keys are neither bf16 nor f16; pipelined-wide: keys are neither bf16 nor f16", Remark="the space has one thread a row, without rings of tiles and tensor cores"
+func.func @floats
 // CHECK: tile.space {{.*}} schedule <simt, q_tile 1, kv_tile 16, splits 16>
 // REMARK: Function=floats | Remark="#tile.schedule<simt, q_tile 1, kv_tile 16, splits 16> from row simt
-// REMARK: Function=floats | Remark="row streaming rejected: keys are of none of bf16, f16 and f8E4M3FN"
-// REMARK: Function=floats | Remark="row streaming-bytes rejected: keys are not of 8 bits"
-// REMARK: Function=floats | Remark="row pipelined rejected: keys are neither bf16 nor f16"
-// REMARK: Function=floats | Remark="row pipelined-wide rejected: keys are neither bf16 nor f16"
+// REMARK: Function=floats | Reason="keys are of none of bf16, f16 and f8E4M3FN", Remark="row streaming rejected"
+// REMARK: Function=floats | Reason="keys are not of 8 bits", Remark="row streaming-bytes rejected"
+// REMARK: Function=floats | Reason="keys are neither bf16 nor f16", Remark="row pipelined rejected"
+// REMARK: Function=floats | Reason="keys are neither bf16 nor f16", Remark="row pipelined-wide rejected"
 func.func @floats(%q: tensor<?x8x128xf32>, %k: tensor<?x2x128xf32>, %rows: tensor<?xi32>) -> tensor<?x8x128xf32>
     attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
   %o = attn.attention %q, %k, %k rows(%rows) kv_rows(%rows) scale 0.125 mask <causal>

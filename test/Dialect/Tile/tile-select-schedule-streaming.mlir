@@ -39,7 +39,7 @@ func.func @eight_wide_rows(%q: tensor<?x16x256xf16>, %k: tensor<?x2x256xf16>, %r
 
 // CHECK-LABEL: func.func @five_tokens
 // CHECK: schedule <pipelined,
-// REMARK: Function=five_tokens | Remark="row streaming rejected: 20 rows, it takes at most 16"
+// REMARK: Function=five_tokens | Reason="20 rows, it takes at most 16", Remark="row streaming rejected"
 func.func @five_tokens(%q: tensor<?x8x128xbf16>, %k: tensor<?x16x2x128xbf16>, %table: tensor<?x?xi32>, %lens: tensor<?xi32>, %rows: tensor<?xi32>)
     -> tensor<?x8x128xbf16> attributes {attn.bounds = #attn.bounds<batch 64, q_len 5, kv_len 8192>} {
   %cache = attn.cache %k, %k table(%table) lens(%lens) layout(nhd) : tensor<?x16x2x128xbf16>, tensor<?x16x2x128xbf16>, tensor<?x?xi32>, tensor<?xi32> -> !p16
@@ -49,7 +49,7 @@ func.func @five_tokens(%q: tensor<?x8x128xbf16>, %k: tensor<?x16x2x128xbf16>, %t
 
 // CHECK-LABEL: func.func @short_pages
 // CHECK: schedule <pipelined,
-// REMARK: Function=short_pages | Remark="row streaming rejected: pages of 8 keys, no multiple of 16"
+// REMARK: Function=short_pages | Reason="pages of 8 keys, no multiple of 16", Remark="row streaming rejected"
 !p8 = !attn.paged_kv<2 heads, 128 x 128, bf16, page 8>
 func.func @short_pages(%q: tensor<?x8x128xbf16>, %k: tensor<?x8x2x128xbf16>, %table: tensor<?x?xi32>, %lens: tensor<?xi32>, %rows: tensor<?xi32>)
     -> tensor<?x8x128xbf16> attributes {attn.bounds = #attn.bounds<batch 64, q_len 1, kv_len 8192>} {
@@ -61,7 +61,7 @@ func.func @short_pages(%q: tensor<?x8x128xbf16>, %k: tensor<?x8x2x128xbf16>, %ta
 // The states of 16 rows of 256 leave no room for two slices a warp.
 // CHECK-LABEL: func.func @wide_rows
 // CHECK: schedule <pipelined,
-// REMARK: Function=wide_rows | Remark="row streaming rejected: its rings and states do not fit in shared memory"
+// REMARK: Function=wide_rows | Reason="its rings and states do not fit in shared memory", Remark="row streaming rejected"
 func.func @wide_rows(%q: tensor<?x32x256xbf16>, %k: tensor<?x2x256xbf16>, %rows: tensor<?xi32>) -> tensor<?x32x256xbf16>
     attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
   %o = attn.attention %q, %k, %k rows(%rows) kv_rows(%rows) scale 0.0625 mask <causal>
@@ -72,7 +72,7 @@ func.func @wide_rows(%q: tensor<?x32x256xbf16>, %k: tensor<?x2x256xbf16>, %rows:
 // 2^31 slices.
 // CHECK-LABEL: func.func @long_line
 // CHECK: schedule <pipelined,
-// REMARK: Function=long_line | Remark="row streaming rejected: more slices of keys than 32 bits count"
+// REMARK: Function=long_line | Reason="more slices of keys than 32 bits count", Remark="row streaming rejected"
 func.func @long_line(%q: tensor<?x1x64xbf16>, %k: tensor<?x1x64xbf16>, %rows: tensor<?xi32>) -> tensor<?x1x64xbf16>
     attributes {attn.bounds = #attn.bounds<batch 16, q_len 1, kv_len 2147483647>} {
   %o = attn.attention %q, %k, %k rows(%rows) kv_rows(%rows) scale 0.125 mask <causal>
@@ -82,7 +82,7 @@ func.func @long_line(%q: tensor<?x1x64xbf16>, %k: tensor<?x1x64xbf16>, %rows: te
 
 // CHECK-LABEL: func.func @bitmap
 // CHECK: schedule <simt,
-// REMARK: Function=bitmap | Remark="row streaming rejected: the mask is a bitmap"
+// REMARK: Function=bitmap | Reason="the mask is a bitmap", Remark="row streaming rejected"
 func.func @bitmap(%q: tensor<?x1x64xbf16>, %k: tensor<?x1x64xbf16>, %rows: tensor<?xi32>, %bits: tensor<?xi8>, %starts: tensor<?xi64>)
     -> tensor<?x1x64xbf16> attributes {attn.bounds = #attn.bounds<batch 16, q_len 1, kv_len 4096>} {
   %o = attn.attention %q, %k, %k rows(%rows) kv_rows(%rows) scale 0.125 bitmap(%bits : tensor<?xi8>, %starts : tensor<?xi64>)

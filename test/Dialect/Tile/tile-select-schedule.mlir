@@ -36,7 +36,7 @@ func.func @decode(%batch: !tile.batch, %kv: !kv, %q: memref<?x8x64xf32>, %out: m
 // DOT-LABEL: func.func @short
 // DOT: schedule <dot, q_tile 16, kv_tile 256, splits 1>
 // REMARK: [Passed] Schedule | Category:tile-select-schedule | Function=short | Remark="#tile.schedule<outer, q_tile 48, kv_tile 128, splits 1> from row short: one query tile holds all rows
-// REMARK: [Analysis] Schedule | Category:tile-select-schedule | Function=short | Remark="row decode rejected: 40 rows, it takes at most 8"
+// REMARK: [Analysis] Schedule | Category:tile-select-schedule | Function=short | Reason="40 rows, it takes at most 8", Remark="row decode rejected"
 func.func @short(%batch: !tile.batch, %kv: !kv, %q: memref<?x8x64xf32>, %out: memref<?x8x64xf32>, %mask: !tile.mask) attributes {attn.bounds = #attn.bounds<batch 4, q_len 10, kv_len 4096>} {
   tile.space of %batch, %kv group 4 {
   ^bb0(%item: !tile.item):
@@ -47,8 +47,8 @@ func.func @short(%batch: !tile.batch, %kv: !kv, %q: memref<?x8x64xf32>, %out: me
 // CHECK-LABEL: func.func @prefill
 // CHECK: tile.space {{.*}} schedule <outer, q_tile 96, kv_tile 128, splits 1>
 // REMARK: Function=prefill | Remark="#tile.schedule<outer, q_tile 96, kv_tile 128, splits 1> from row prefill
-// REMARK: Function=prefill | Remark="row decode rejected: 2048 rows, it takes at most 8"
-// REMARK: Function=prefill | Remark="row short rejected: 2048 rows, it takes at most 96"
+// REMARK: Function=prefill | Reason="2048 rows, it takes at most 8", Remark="row decode rejected"
+// REMARK: Function=prefill | Reason="2048 rows, it takes at most 96", Remark="row short rejected"
 func.func @prefill(%batch: !tile.batch, %kv: !kv, %q: memref<?x8x64xf32>, %out: memref<?x8x64xf32>, %mask: !tile.mask) attributes {attn.bounds = #attn.bounds<batch 4, q_len 512, kv_len 4096>} {
   tile.space of %batch, %kv group 4 {
   ^bb0(%item: !tile.item):

@@ -35,7 +35,7 @@ func.func @norm(%q: tensor<?x8x128xbf16>, %k: tensor<?x2x128xbf16>, %w: tensor<1
 // CHECK-NOT: tile.rows
 // CHECK: tile.load_q %arg0
 // CHECK: tile.rms_norm
-// REMARK: [Missed] StageQueries | Category:tile-stage-queries | Function=floats | {{.*}}"queries are not staged: keys are neither bf16 nor f16"
+// REMARK: [Missed] StageQueries | Category:tile-stage-queries | Function=floats | Reason="keys are neither bf16 nor f16", Remark="queries are not staged"
 // FORM-LABEL: func.func @floats
 // FORM: schedule <simt,
 func.func @floats(%q: tensor<?x8x128xf32>, %k: tensor<?x2x128xf32>, %w: tensor<128xf32>, %rows: tensor<?xi32>)

@@ -105,14 +105,21 @@ struct TileSelectSchedule : pagefold::tile::impl::TileSelectScheduleBase<TileSel
     llvm::raw_string_ostream(text)
         << *space.getSchedule() << " from row " << row.name << ": " << row.reason;
     remark::passed(space.getLoc(), options) << text;
+    std::string rejected;
     for (const ScheduleRow &other : table.rows) {
       if (&other == &row)
         break;
       std::string why = whyNot(other, shape);
+      why = why.empty() ? "the options say so" : why;
       remark::analysis(space.getLoc(), options)
-          << ("row " + other.name + " rejected: " + (why.empty() ? "the options say so" : why))
-                 .str();
+          << ("row " + other.name + " rejected").str() << remark::reason("{0}", why);
+      rejected += (rejected.empty() ? "" : "; ") + other.name.str() + ": " + why;
     }
+    // On the host it is never chosen but by its name.
+    if (row.kind == ScheduleKind::Simt && form.empty())
+      remark::missed(space.getLoc(), remarkOf(space, "OneThreadARow", "tile-select-schedule"))
+          << "the space has one thread a row, without rings of tiles and tensor cores"
+          << remark::reason("{0}", rejected);
   }
 };
 

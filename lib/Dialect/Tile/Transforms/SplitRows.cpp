@@ -38,7 +38,8 @@ struct TileSplitRows : pagefold::tile::impl::TileSplitRowsBase<TileSplitRows> {
       return;
     auto options = remarkOf(space, "SplitRows", "tile-split-rows");
     auto missed = [&](const std::string &why) {
-      remark::missed(space.getLoc(), options) << ("the space stays whole: " + why);
+      remark::missed(space.getLoc(), options)
+          << "the space stays whole" << remark::reason("{0}", why);
     };
     if (few < 1)
       return missed("a group has more rows than the streaming schedule takes");

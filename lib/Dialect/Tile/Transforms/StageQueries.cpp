@@ -81,7 +81,8 @@ struct TileStageQueries : pagefold::tile::impl::TileStageQueriesBase<TileStageQu
     auto options = remarkOf(space, "StageQueries", "tile-stage-queries");
     attn::BoundsAttr bounds = boundsOf(space);
     if (std::string why = refusal(space, load, bounds); !why.empty()) {
-      remark::missed(space.getLoc(), options) << ("queries are not staged: " + why);
+      remark::missed(space.getLoc(), options)
+          << "queries are not staged" << remark::reason("{0}", why);
       return success();
     }
     if (!bounds)

@@ -23,6 +23,7 @@
 #define PAGEFOLD_RUNTIME_ARTIFACT_H
 
 #include "pagefold/runtime/Error.h"
+#include "pagefold/runtime/KernelAbout.h"
 
 #include <cstdint>
 #include <map>
@@ -143,9 +144,10 @@ struct CudaKernelPlan {
 
 struct KernelPlan {
   enum class Workers : uint8_t { One, All };
-  std::string symbol;                 ///< a C symbol of the code
-  Workers workers = Workers::All;     ///< on the host
-  std::optional<CudaKernelPlan> cuda; ///< on a GPU, and there alone
+  std::string symbol;                    ///< a C symbol of the code
+  Workers workers = Workers::All;        ///< on the host
+  std::optional<CudaKernelPlan> cuda;    ///< on a GPU, and there alone
+  std::optional<KernelAbout> about = {}; ///< to explain it
   bool operator==(const KernelPlan &) const = default;
 };
 
@@ -171,6 +173,7 @@ struct FunctionPlan {
   std::optional<int64_t> errorWord; ///< where the ErrorWord lies in the workspace; none on a GPU
   std::optional<int64_t> counters;  ///< where the TileCounters lie, when compiled with them
   std::vector<KernelPlan> kernels;  ///< in order
+  std::vector<Remark> remarks;      ///< of the compile, to explain it
   bool operator==(const FunctionPlan &) const = default;
 };
 
@@ -178,14 +181,16 @@ struct FunctionPlan {
 struct TargetPlan {
   std::string kind; ///< "host" or "cuda"
   std::string triple;
-  std::string cpu;                   ///< by LLVM's name, such as "sapphirerapids" or "sm_90a"
-  std::vector<std::string> features; ///< LLVM's names of what the code may use, without '+'
+  std::string cpu;                         ///< by LLVM's name, such as "sapphirerapids" or "sm_90a"
+  std::vector<std::string> features;       ///< LLVM's names of what the code may use, without '+'
+  std::optional<MachinePlan> machine = {}; ///< to explain launches
   bool operator==(const TargetPlan &) const = default;
 };
 
 struct Plan {
   std::string compiler; ///< name and version, for messages
   TargetPlan target;
+  std::vector<std::string> options = {}; ///< of the compile, where not the defaults: "fuse=false"
   std::vector<FunctionPlan> functions;
   bool operator==(const Plan &) const = default;
 };

@@ -166,6 +166,9 @@ public:
   /// order; they are read before this returns.
   Status launch(uint32_t ctas, std::span<void *const> parameters, CudaStream stream) const;
 
+  /// What each thread has, as the driver knows it.
+  Result<RegisterUse> registers() const;
+
 private:
   friend class CudaModule;
   int enqueue(uint32_t ctas, void **parameters, CudaStream stream) const;

@@ -24,6 +24,7 @@
 #define PAGEFOLD_RUNTIME_MODULE_H
 
 #include "pagefold/runtime/Artifact.h"
+#include "pagefold/runtime/Explain.h"
 #include "pagefold/runtime/Launch.h"
 
 #include <dlpack/dlpack.h>
@@ -60,19 +61,31 @@ public:
   /// has said so yet: for callers that have synchronised. Of launches in the current context.
   virtual Status check() const { return {}; }
 
+  /// The explanation of the compile, and of a launch with `args` (inputs, and perhaps results, in
+  /// the plan's order) where `withLaunch`. For people and tests: it may copy lengths from the GPU
+  /// and load the code there. Arguments of a function for a GPU may lie on the host too: then no
+  /// GPU is asked. `milliseconds`: what a launch took, where it was measured, else 0.
+  Result<std::string> explain(bool withLaunch, std::span<const DLTensor *const> args,
+                              double milliseconds, ExplainFormat format) const;
+
   /// What the last launch in this workspace counted; Unsupported when compiled without counters.
   /// On a GPU the caller has synchronised.
   Result<TileCounters> counters(const void *workspace) const;
 
 protected:
   Function(const Plan &plan, const FunctionPlan &function)
-      : plan_(function), json_(describe(plan, function)) {}
+      : plan_(function), module_{plan.compiler, plan.target, plan.options, {}},
+        json_(describe(plan, function)) {}
+
+  /// What the device of a launch adds to its explanation: `device` is that of its tensors.
+  virtual Status addDevice(int /*device*/, LaunchFacts & /*facts*/) const { return {}; }
 
   /// Reads bytes of a workspace.
   virtual Status read(void *to, const std::byte *from, size_t size) const;
 
 private:
   FunctionPlan plan_;
+  Plan module_; ///< without functions
   std::string json_;
 };
 
