@@ -153,15 +153,13 @@ Request RequestReader::check(Value chunk, ValueRange loaded, bool report) {
 }
 
 void RequestReader::report() {
-  b.ifThen(b.equal(b.cta(), b.i32(0)), [&] {
-    Value chunks = b.ceilDivide(size, kWarp);
-    b.whileLoop(
-        b.i32(0), [&](ValueRange v) { return b.less(v[0], chunks); },
-        [&](ValueRange v) {
-          check(v[0], load(v[0]), /*report=*/true);
-          return Values{b.add(v[0], 1)};
-        });
-  });
+  Value chunks = b.ceilDivide(size, kWarp);
+  b.whileLoop(
+      b.cta(), [&](ValueRange v) { return b.less(v[0], chunks); },
+      [&](ValueRange v) {
+        check(v[0], load(v[0]), /*report=*/true);
+        return Values{b.add(v[0], b.ctas())};
+      });
 }
 
 Request RequestReader::broadcast(const Request &lanes, Value chunk, Value from) {

@@ -52,7 +52,8 @@ public:
   Request check(mlir::Value chunk, mlir::ValueRange loaded) {
     return check(chunk, loaded, /*report=*/false);
   }
-  /// The first CTA reports what is broken; behind all else, so that no tile waits for it.
+  /// Reports what is broken, a chunk a CTA; for one warp of each, behind all else, so that no tile
+  /// waits for it.
   void report();
   /// The request that lane `lane` holds, in all lanes.
   Request broadcast(const Request &lanes, mlir::Value chunk, mlir::Value lane);

@@ -7,6 +7,7 @@
 
 #include "StreamedCombine.h"
 #include "Finish.h"
+#include "StreamedRowStates.h"
 #include "pagefold/Target/Hopper/Chip.h"
 
 using namespace mlir;
@@ -16,36 +17,17 @@ using namespace pagefold::hopper;
 /// The named barrier of all warps.
 static constexpr int64_t kAllWarps = 1;
 
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Elements of a lane's vector, and a vector of all lanes.
-static constexpr int64_t kVector = 4, kSpan = kVector * kWarp;
 /// Vectors that hopper.collect takes at once.
 static constexpr int64_t kMaxCollected = 16;
 
 namespace {
 
-/// A packed row of a state: its maximum and sum, in all lanes, and what the lane has of its
-/// accumulator.
-struct RowState {
-  Value max, sum;
-  Values output;
-
-  Values values() const {
-    Values all{max, sum};
-    all.append(output);
-    return all;
-  }
-  static RowState of(ValueRange values) {
-    return {values[0], values[1], Values(values.drop_front(2))};
-  }
-};
-
 class CombineEmitter {
 public:
   CombineEmitter(SpaceKernel &kernel, const StreamedSpace &space, SegmentLine &line,
                  const StateAreas &areas, Value warp)
-      : kernel(kernel), b(kernel.builder()), space(space), line(line), areas(areas), warp(warp),
-        lane(b.lane()), exponent(kernel.hiddenConstant(space.naturalScale() * M_LOG2E)),
+      : kernel(kernel), b(kernel.builder()), space(space), line(line), areas(areas),
+        rows(kernel, space, areas), warp(warp), lane(b.lane()),
         packet(kVector * (space.laneVectors() + 1)),
         packets(kernel.workspace(b.getF32Type(), kMaxStreams * ctaFloats() * 4)) {}
   void emit();
@@ -68,10 +50,6 @@ private:
   };
 
   Values loadNote(Value area);
-  RowState noKeys();
-  RowState loadRow(Value area, Value row);
-  RowState merge(const SmallVectorImpl<RowState> &states);
-  RowState mergeAreas(Value members, Value row);
   void handOver(const RowState &state, const Pieces &pieces, Value row);
   SmallVector<RowState> collect(const Pieces &pieces, Value row, Value cta, int64_t count,
                                 int64_t stride, Value wanted);
@@ -92,19 +70,13 @@ private:
     Value lanes = b.mul(b.add(b.mul(slot, space.packedRows), row), kWarp);
     return b.add(b.mul(cta, ctaFloats()), b.mul(b.add(lanes, lane), packet));
   }
-  /// Whether the lane's vector `i` holds elements of the row.
-  Value holds(int64_t i) {
-    int64_t first = i * kSpan;
-    return first + kSpan <= space.vDim ? Value()
-                                       : b.less(b.mul(lane, kVector), b.i32(space.vDim - first));
-  }
-
   SpaceKernel &kernel;
   HopperBuilder &b;
   const StreamedSpace &space;
   SegmentLine &line;
   const StateAreas &areas;
-  Value warp, lane, exponent;
+  RowStates rows;
+  Value warp, lane;
   int64_t packet; ///< floats of a lane
   Value packets;
   Values notes; ///< lane l has those of area l
@@ -126,69 +98,6 @@ Values CombineEmitter::loadNote(Value area) {
       note.push_back(b.element(four, i));
   }
   return note;
-}
-
-RowState CombineEmitter::noKeys() {
-  Value zero = b.f32(0);
-  RowState none{b.f32(-kInfinity), zero, {}};
-  none.output.assign(space.laneVectors(), b.vectorOf({zero, zero, zero, zero}));
-  return none;
-}
-
-RowState CombineEmitter::loadRow(Value area, Value row) {
-  Value start = b.add(areas.stateStart(b, area), b.mul(row, space.stateWords()));
-  auto load = [&](int64_t count, Value index) {
-    return LoadWordsOp::create(b, VectorType::get({count}, b.getF32Type()), areas.words, index);
-  };
-  Value pair = load(2, b.add(start, space.vDim));
-  RowState state{b.element(pair, 0), b.element(pair, 1), {}};
-  for (int64_t i = 0; i < space.laneVectors(); ++i) {
-    Value first = b.add(b.mul(lane, kVector), i * kSpan);
-    // Lanes past the row read what is there, and nobody uses it.
-    first = holds(i) ? b.min(first, b.i32(space.vDim - kVector)) : first;
-    state.output.push_back(load(kVector, b.add(start, first)));
-  }
-  return state;
-}
-
-/// States without a key, maximum -inf, add nothing, whatever else they hold.
-RowState CombineEmitter::merge(const SmallVectorImpl<RowState> &states) {
-  Values maxima;
-  for (const RowState &state : states)
-    maxima.push_back(state.max);
-  while (maxima.size() > 1) { // a tree: the shortest chain
-    Values halved;
-    for (size_t i = 0; i < maxima.size(); i += 2)
-      halved.push_back(i + 1 < maxima.size() ? b.maxF(maxima[i], maxima[i + 1]) : maxima[i]);
-    maxima = std::move(halved);
-  }
-  RowState merged{maxima[0], b.f32(0), {}};
-  Value top = b.finiteMax(merged.max, merged.max), zero = b.f32(0);
-  merged.output.assign(space.laneVectors(), b.vectorOf({zero, zero, zero, zero}));
-  for (const RowState &state : states) {
-    Value factor = b.exp2Difference(state.max, top, exponent);
-    merged.sum = b.fma(state.sum, factor, merged.sum);
-    Value factors = b.vectorOf({factor, factor, factor, factor});
-    for (auto [sum, output] : llvm::zip_equal(merged.output, state.output))
-      sum = b.fma(output, factors, sum);
-  }
-  return merged;
-}
-
-RowState CombineEmitter::mergeAreas(Value members, Value row) {
-  SmallVector<RowState> states;
-  for (int64_t area = 0; area < areas.count; ++area) {
-    RowState state = loadRow(b.i32(area), row);
-    Value bit = b.both(members, b.i32(int64_t(1) << area));
-    Value member = b.compare(arith::CmpIPredicate::ne, bit, b.i32(0));
-    state.max = b.select(member, state.max, b.f32(-kInfinity));
-    state.sum = b.select(member, state.sum, b.f32(0));
-    Value zero = b.f32(0), zeros = b.vectorOf({zero, zero, zero, zero});
-    for (Value &output : state.output)
-      output = arith::SelectOp::create(b, member, output, zeros);
-    states.push_back(std::move(state));
-  }
-  return merge(states);
 }
 
 //===----------------------------------------------------------------------===//
@@ -215,7 +124,7 @@ SmallVector<RowState> CombineEmitter::collect(const Pieces &pieces, Value row, V
     Values packet(collected.getValues().slice(i * vectors, vectors));
     Value counts = b.less(b.i32(i), wanted), pair = packet.pop_back_val();
     states.push_back(
-        {b.select(counts, b.element(pair, 0), b.f32(-kInfinity)), b.element(pair, 1), packet});
+        {b.select(counts, b.element(pair, 0), b.f32(kNothingSeen)), b.element(pair, 1), packet});
   }
   return states;
 }
@@ -225,7 +134,7 @@ RowState CombineEmitter::collectCtas(const RowState &own, const Pieces &pieces, 
   int64_t atOnce = kMaxCollected / (space.laneVectors() + 1);
   Value cta = b.cta();
   Values carried{pieces.firstCta};
-  carried.append(noKeys().values());
+  carried.append(rows.noKeys().values());
   Values last = b.whileLoop(
       carried, [&](ValueRange v) { return b.less(v[0], cta); },
       [&](ValueRange v) {
@@ -233,11 +142,11 @@ RowState CombineEmitter::collectCtas(const RowState &own, const Pieces &pieces, 
         llvm::append_range(states,
                            collect(pieces, row, v[0], atOnce, ctaFloats(), b.sub(cta, v[0])));
         Values next{b.add(v[0], atOnce)};
-        next.append(merge(states).values());
+        next.append(rows.merge(states).values());
         return next;
       });
   SmallVector<RowState> both{RowState::of(ValueRange(last).drop_front()), own};
-  return merge(both);
+  return rows.merge(both);
 }
 
 //===----------------------------------------------------------------------===//
@@ -251,7 +160,7 @@ void CombineEmitter::finish(const RowState &state, const Pieces &pieces, const P
   Value start = results.rowStart(space.output, row),
         pointer = kernel.vectorPointer(space.output, kPairBytes);
   for (auto [i, output] : llvm::enumerate(state.output)) {
-    Value first = b.add(b.mul(lane, kVector), i * kSpan), inside = holds(i);
+    Value first = b.add(b.mul(lane, kVector), i * kSpan), inside = rows.holds(i);
     for (int64_t pair = 0; pair < kVector; pair += 2) {
       Values elements;
       for (int64_t element = pair; element < pair + 2; ++element)
@@ -271,7 +180,7 @@ void CombineEmitter::finish(const RowState &state, const Pieces &pieces, const P
 //===----------------------------------------------------------------------===//
 
 void CombineEmitter::combineRow(const Pieces &pieces, Value members, Value row) {
-  RowState own = mergeAreas(members, row);
+  RowState own = rows.mergeAreas(members, row);
   auto hand = [&] { return handOver(own, pieces, row), Values(); };
   auto finishHere = [&] {
     Values values = own.values();
@@ -329,11 +238,11 @@ void CombineEmitter::combineAll() {
 void CombineEmitter::combineOwnRows(const Pieces &pieces, Value area, Value firstRow,
                                     int64_t count) {
   SmallVector<RowState> own;
-  SmallVector<Value> rows;
+  SmallVector<Value> numbers;
   for (int64_t i = 0; i < count; ++i) {
     Value row = b.add(firstRow, i);
-    rows.push_back(space.packedRows % count ? b.min(row, b.i32(space.packedRows - 1)) : row);
-    own.push_back(loadRow(area, rows.back()));
+    numbers.push_back(space.packedRows % count ? b.min(row, b.i32(space.packedRows - 1)) : row);
+    own.push_back(rows.load(area, numbers.back()));
   }
   auto forExisting = [&](llvm::function_ref<void(int64_t, const PackedRows &)> body) {
     for (int64_t i = 0; i < count; ++i) {
@@ -342,15 +251,15 @@ void CombineEmitter::combineOwnRows(const Pieces &pieces, Value area, Value firs
     }
   };
   auto hand = [&] {
-    forExisting([&](int64_t i, const PackedRows &) { handOver(own[i], pieces, rows[i]); });
+    forExisting([&](int64_t i, const PackedRows &) { handOver(own[i], pieces, numbers[i]); });
     return Values();
   };
   auto finishHere = [&] {
     Value cta = b.cta(), existing = b.sub(b.mul(pieces.request.qLen, space.group), firstRow);
     Values carried{pieces.firstCta};
     for (int64_t i = 0; i < count; ++i)
-      carried.append(noKeys().values());
-    size_t width = noKeys().values().size();
+      carried.append(rows.noKeys().values());
+    size_t width = rows.noKeys().values().size();
     auto stateOf = [&](ValueRange v, int64_t i) {
       return RowState::of(v.slice(1 + i * width, width));
     };
@@ -362,13 +271,13 @@ void CombineEmitter::combineOwnRows(const Pieces &pieces, Value area, Value firs
           Values next{b.add(v[0], 1)};
           for (int64_t i = 0; i < count; ++i) {
             SmallVector<RowState> both{stateOf(v, i), found[i]};
-            next.append(merge(both).values());
+            next.append(rows.merge(both).values());
           }
           return next;
         });
     forExisting([&](int64_t i, const PackedRows &row) {
       SmallVector<RowState> both{stateOf(last, i), own[i]};
-      finish(merge(both), pieces, row);
+      finish(rows.merge(both), pieces, row);
     });
     return Values();
   };

@@ -128,7 +128,7 @@ void WarpEmitter::emit() {
     emitStreamedCombine(kernel, space, line, areas, rings.warp);
   }
   kernel.awaitPrevious(); // also where a warp had no work: the grid must not end before
-  requests.report();
+  b.ifThen(b.equal(rings.warp, b.i32(0)), [&] { requests.report(); });
 }
 
 void pagefold::hopper::emitStreamingKernel(SpaceKernel &kernel, const StreamedSpace &space) {
