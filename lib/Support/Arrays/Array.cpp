@@ -37,16 +37,24 @@ bool pagefold::isFloat(DType dtype) {
 }
 
 namespace {
-/// A binary float format narrower than double.
+/// A binary float format narrower than double: sign, exponent, fraction.
 struct Format {
   int precision;     ///< bits of the significand, the hidden one included
   int leastExponent; ///< the least subnormal is 2^leastExponent
   double largest;    ///< finite
+  uint32_t sign;     ///< its bit
+  uint32_t nan;      ///< the bits of the NaN that is written
   bool hasInfinity = true;
+
+  int fractionBits() const { return precision - 1; }
+  /// The bits of 2^fractionBits() units: the least normal, or the hidden bit.
+  uint32_t hidden() const { return 1U << fractionBits(); }
+  /// The bits of infinity, where there is one; larger ones are NaN.
+  uint32_t infinity() const { return sign - hidden(); }
 };
-constexpr Format kF16{11, -24, 65504.0};
-constexpr Format kBF16{8, -133, 0x1.FEp127};
-constexpr Format kF8E4M3{4, -9, 448.0, /*hasInfinity=*/false};
+constexpr Format kF16{11, -24, 65504.0, 0x8000, 0x7E00};
+constexpr Format kBF16{8, -133, 0x1.FEp127, 0x8000, 0x7FC0};
+constexpr Format kF8E4M3{4, -9, 448.0, 0x80, 0x7F, /*hasInfinity=*/false};
 } // namespace
 
 /// To nearest even in one step: x is scaled so that the last place of the format is 1.
@@ -84,7 +92,7 @@ static float bf16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t{b
 
 static uint16_t bf16FromDouble(double x) {
   if (std::isnan(x))
-    return 0x7FC0;
+    return kBF16.nan;
   auto bits = std::bit_cast<uint32_t>(static_cast<float>(x));
   if (static_cast<double>(static_cast<float>(x)) == x) // a float: rounding its bits is quicker
     return static_cast<uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
@@ -92,49 +100,35 @@ static uint16_t bf16FromDouble(double x) {
       std::bit_cast<uint32_t>(static_cast<float>(roundTo(DType::BF16, x))) >> 16);
 }
 
-static double f16ToDouble(uint16_t bits) {
-  int exponent = (bits >> 10) & 31, fraction = bits & 1023;
-  double magnitude = exponent == 31  ? (fraction ? std::numeric_limits<double>::quiet_NaN()
-                                                 : std::numeric_limits<double>::infinity())
-                     : exponent == 0 ? std::ldexp(fraction, -24)
-                                     : std::ldexp(1024 + fraction, exponent - 25);
-  return bits & 0x8000 ? -magnitude : magnitude;
+static double fromBits(const Format &format, uint32_t bits) {
+  uint32_t magnitude = bits & (format.sign - 1);
+  uint32_t exponent = magnitude >> format.fractionBits(),
+           fraction = magnitude & (format.hidden() - 1);
+  double value = exponent == 0 ? std::ldexp(fraction, format.leastExponent)
+                               : std::ldexp(format.hidden() + fraction,
+                                            static_cast<int>(exponent) - 1 + format.leastExponent);
+  if (format.hasInfinity && magnitude == format.infinity())
+    value = std::numeric_limits<double>::infinity();
+  if (format.hasInfinity ? magnitude > format.infinity() : magnitude == format.nan)
+    value = std::numeric_limits<double>::quiet_NaN();
+  return bits & format.sign ? -value : value;
 }
 
-static uint16_t f16FromDouble(double x) {
-  uint16_t sign = std::signbit(x) ? 0x8000 : 0;
+static uint32_t toBits(const Format &format, double x) {
   if (std::isnan(x))
-    return 0x7E00;
-  double magnitude = std::fabs(roundTo(DType::F16, x));
+    return format.nan;
+  uint32_t sign = std::signbit(x) ? format.sign : 0;
+  double magnitude = std::fabs(roundToFormat(format, x));
+  if (magnitude == 0)
+    return sign;
   if (std::isinf(magnitude))
-    return sign | 0x7C00;
-  if (magnitude < 0x1p-14) // subnormal: the bits count units of 2^-24
-    return sign | static_cast<uint16_t>(std::ldexp(magnitude, 24));
+    return sign | format.infinity();
+  // Subnormals count units, and so do normals from the least of their exponent on.
   int exponent;
-  double fraction = std::frexp(magnitude, &exponent); // 0.5 <= fraction < 1
-  return sign | static_cast<uint16_t>(((exponent + 14) << 10) +
-                                      static_cast<int>(std::ldexp(fraction, 11)) - 1024);
-}
-
-static double f8ToDouble(uint8_t bits) {
-  int exponent = (bits >> 3) & 15, fraction = bits & 7;
-  double magnitude = (bits & 0x7F) == 0x7F ? std::numeric_limits<double>::quiet_NaN()
-                     : exponent == 0       ? std::ldexp(fraction, -9)
-                                           : std::ldexp(8 + fraction, exponent - 10);
-  return bits & 0x80 ? -magnitude : magnitude;
-}
-
-static uint8_t f8FromDouble(double x) {
-  uint8_t sign = std::signbit(x) ? 0x80 : 0;
-  if (std::isnan(x))
-    return 0x7F;
-  double magnitude = std::fabs(roundTo(DType::F8E4M3, x));
-  if (magnitude < 0x1p-6) // subnormal: the bits count units of 2^-9
-    return sign | static_cast<uint8_t>(std::ldexp(magnitude, 9));
-  int exponent;
-  double fraction = std::frexp(magnitude, &exponent); // 0.5 <= fraction < 1
-  return sign | static_cast<uint8_t>(((exponent + 6) << 3) +
-                                     static_cast<int>(std::ldexp(fraction, 4)) - 8);
+  std::frexp(magnitude, &exponent);
+  int binade = std::max(exponent - format.precision - format.leastExponent, 0);
+  auto units = static_cast<uint32_t>(std::ldexp(magnitude, -(format.leastExponent + binade)));
+  return sign | (units + static_cast<uint32_t>(binade) * format.hidden());
 }
 
 //===----------------------------------------------------------------------===//
@@ -293,11 +287,11 @@ double Array::loadAt(int64_t at) const {
   case DType::F32:
     return get<float>(data, at);
   case DType::F16:
-    return f16ToDouble(get<uint16_t>(data, at));
+    return fromBits(kF16, get<uint16_t>(data, at));
   case DType::BF16:
     return bf16ToFloat(get<uint16_t>(data, at));
   case DType::F8E4M3:
-    return f8ToDouble(get<uint8_t>(data, at));
+    return fromBits(kF8E4M3, get<uint8_t>(data, at));
   case DType::F64:
     return get<double>(data, at);
   default:
@@ -339,11 +333,11 @@ void Array::storeAt(int64_t at, double x) {
   case DType::F32:
     return put(data, at, static_cast<float>(x));
   case DType::F16:
-    return put(data, at, f16FromDouble(x));
+    return put(data, at, static_cast<uint16_t>(toBits(kF16, x)));
   case DType::BF16:
     return put(data, at, bf16FromDouble(x));
   case DType::F8E4M3:
-    return put(data, at, f8FromDouble(x));
+    return put(data, at, static_cast<uint8_t>(toBits(kF8E4M3, x)));
   case DType::F64:
     return put(data, at, x);
   default:
