@@ -76,6 +76,11 @@ Role run::roleOf(Value value) {
                     .Case([&](attn::SharedPrefixOp op) {
                       return value == op.getLength() ? Role::SharedPrefix : Role::Data;
                     })
+                    .Case([&](attn::CutPrefixOp op) {
+                      return value == op.getLength() ? Role::SharedPrefix
+                             : value == op.getRows() ? Role::Rows
+                                                     : Role::Data;
+                    })
                     .Case([&](attn::RopeOp op) { return roleInRope(op, value); })
                     .Case<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
                         [&](Operation *op) { return roleOf(op->getResult(0)); })

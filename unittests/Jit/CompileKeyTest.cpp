@@ -102,7 +102,10 @@ void change(CompileOptions &options, bool CompileOptions::*field) { options.*fie
 void change(CompileOptions &options, int64_t CompileOptions::*field) { options.*field += 32; }
 void change(CompileOptions &options, std::string CompileOptions::*field) {
   std::string &value = options.*field;
-  value = value == "host" ? "cuda" : value == "ptx" ? "cubin" : "x86-64-v3";
+  value = value == "host"   ? "cuda"
+          : value == "ptx"  ? "cubin"
+          : value == "auto" ? "always"
+                            : "x86-64-v3";
 }
 } // namespace
 
