@@ -169,6 +169,7 @@ static LogicalResult dump(ModuleOp module, int number, llvm::StringRef name,
 LogicalResult pagefold::compileStages(ModuleOp module, Stage first, Stage last,
                                       const CompileOptions &options, Remarks &remarks,
                                       llvm::StringRef dumpDirectory) {
+  remarks.take(module);
   for (int stage = static_cast<int>(first); stage <= static_cast<int>(last); ++stage) {
     PassManager manager(module.getContext());
     manager.enableVerifier(false); // once a stage is enough: pagefold-opt verifies after every pass
@@ -177,6 +178,7 @@ LogicalResult pagefold::compileStages(ModuleOp module, Stage first, Stage last,
       return failure();
     if (options.strict && failed(remarks.refuseFallbacks()))
       return failure();
+    remarks.keep(module);
     if (!dumpDirectory.empty() &&
         failed(dump(module, stage + 1, stageNames(options)[stage], dumpDirectory)))
       return failure();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "pagefold/Pipeline/Remarks.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
 
@@ -39,6 +40,47 @@ void Remarks::collect(MLIRContext &context) {
   // Fails only where the context has an engine already.
   (void)remark::enableOptimizationRemarks(context, std::make_unique<Streamer>(remarks),
                                           std::make_unique<remark::RemarkEmittingPolicyAll>(), all);
+}
+
+static constexpr StringLiteral kRemarksAttr = "pagefold.remarks";
+
+void Remarks::take(ModuleOp module) {
+  auto kept = module->getAttrOfType<ArrayAttr>(kRemarksAttr);
+  if (!kept)
+    return;
+  std::vector<PlacedRemark> before;
+  for (auto entry : kept.getAsRange<DictionaryAttr>()) {
+    auto text = [&](StringRef key) {
+      auto value = entry.getAs<StringAttr>(key);
+      return value ? value.str() : std::string();
+    };
+    runtime::Remark remark{text("kind"), text("pass"), text("name"), text("text"), text("reason")};
+    before.push_back({text("function"), UnknownLoc::get(module.getContext()), std::move(remark)});
+  }
+  remarks.insert(remarks.begin(), before.begin(), before.end());
+  module->removeAttr(kRemarksAttr);
+}
+
+void Remarks::keep(ModuleOp module) const {
+  Builder builder(module.getContext());
+  SmallVector<Attribute> entries;
+  for (const PlacedRemark &placed : remarks) {
+    const runtime::Remark &remark = placed.remark;
+    NamedAttrList entry;
+    auto put = [&](StringRef key, const std::string &value) {
+      if (!value.empty())
+        entry.set(key, builder.getStringAttr(value));
+    };
+    put("function", placed.function);
+    put("kind", remark.kind);
+    put("pass", remark.pass);
+    put("name", remark.name);
+    put("text", remark.text);
+    put("reason", remark.reason);
+    entries.push_back(entry.getDictionary(module.getContext()));
+  }
+  if (!entries.empty())
+    module->setAttr(kRemarksAttr, builder.getArrayAttr(entries));
 }
 
 std::string Remarks::lines() const {

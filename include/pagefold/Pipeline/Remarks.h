@@ -14,7 +14,7 @@
 #ifndef PAGEFOLD_PIPELINE_REMARKS_H
 #define PAGEFOLD_PIPELINE_REMARKS_H
 
-#include "mlir/IR/Location.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "pagefold/runtime/Artifact.h"
 #include <string>
@@ -41,6 +41,12 @@ public:
   void collect(mlir::MLIRContext &context);
 
   const std::vector<PlacedRemark> &all() const { return remarks; }
+
+  /// Remarks stand in the module between stages, so that a stage's output can be fed back in:
+  /// takes those of the stages before, without their places, and writes all down.
+  void take(mlir::ModuleOp module);
+  void keep(mlir::ModuleOp module) const;
+
   /// A line each: "Passed tile-select-schedule: in decode: ...".
   std::string lines() const;
 

@@ -40,15 +40,15 @@ func.func @bytes(%q: tensor<?x8x128xbf16>, %cache: !cache, %rows: tensor<?xi32>)
 }
 
 // Few rows of many keys: split until every thread of a grid has some.
-// CHECK-LABEL: // What nobody asked for is a fallback, with every reason.
-// REMARK: [Missed] OneThreadARow | Category:tile-select-schedule | Function=floats | Reason="streaming: keys are of none of bf16, f16 and f8E4M3FN; streaming-bytes: keys are not of 8 bits; pipelined: keys are neither bf16 nor f16; pipelined-wide: keys are neither bf16 nor f16", Remark="the space has one thread a row, without rings of tiles and tensor cores"
-func.func @floats
+// CHECK-LABEL: func.func @floats
 // CHECK: tile.space {{.*}} schedule <simt, q_tile 1, kv_tile 16, splits 16>
 // REMARK: Function=floats | Remark="#tile.schedule<simt, q_tile 1, kv_tile 16, splits 16> from row simt
 // REMARK: Function=floats | Reason="keys are of none of bf16, f16 and f8E4M3FN", Remark="row streaming rejected"
 // REMARK: Function=floats | Reason="keys are not of 8 bits", Remark="row streaming-bytes rejected"
 // REMARK: Function=floats | Reason="keys are neither bf16 nor f16", Remark="row pipelined rejected"
 // REMARK: Function=floats | Reason="keys are neither bf16 nor f16", Remark="row pipelined-wide rejected"
+// What nobody asked for is a fallback, with every reason.
+// REMARK: [Missed] OneThreadARow | Category:tile-select-schedule | Function=floats | Reason="streaming: keys are of none of bf16, f16 and f8E4M3FN; streaming-bytes: keys are not of 8 bits; pipelined: keys are neither bf16 nor f16; pipelined-wide: keys are neither bf16 nor f16", Remark="the space has one thread a row, without rings of tiles and tensor cores"
 func.func @floats(%q: tensor<?x8x128xf32>, %k: tensor<?x2x128xf32>, %rows: tensor<?xi32>) -> tensor<?x8x128xf32>
     attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
   %o = attn.attention %q, %k, %k rows(%rows) kv_rows(%rows) scale 0.125 mask <causal>
