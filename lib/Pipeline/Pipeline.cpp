@@ -104,7 +104,8 @@ static void buildHost(OpPassManager &manager, const CompileOptions &options) {
 }
 
 /// Without the pattern that joins equal carried values of a loop: it compares all with all, which
-/// takes half of the pass's time, and LLVM does it.
+/// takes half of the pass's time, and LLVM does it. Where MLIR's compiler spells the pattern's name
+/// otherwise it stays in.
 static std::unique_ptr<Pass> createCanonicalizeLoops() {
   return createCanonicalizerPass(GreedyRewriteConfig(),
                                  {"(anonymous namespace)::RemoveDuplicateSuccessorInputUses"});

@@ -62,11 +62,13 @@ gpu.module @kernels {
         // CHECK: llvm.intr.maxnum(%[[X]],
         // CHECK: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %[[C4]], %[[C31]] : f32
         // CHECK-COUNT-2: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %[[C8]], %[[C31]] : f32
-        // CHECK-COUNT-2: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %[[C16]], %[[C31]] : f32
+        // CHECK: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %[[C16]], %[[C31]] : f32
+        // CHECK-NEXT: %[[FIRST:.*]] = llvm.intr.maxnum
+        // CHECK-NEXT: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %[[C16]], %[[C31]] : f32
+        // CHECK-NEXT: %[[SECOND:.*]] = llvm.intr.maxnum
         %max = hopper.column_reduce max %x
-        // The first value is the lower half.
-        // CHECK: %[[FIRST:.*]] = llvm.extractelement %[[MAX:.*]][%{{.*}} : i32] : vector<2xf32>
-        // CHECK: %[[SECOND:.*]] = llvm.extractelement %[[MAX]][%[[C1]] : i32]
+        // The first value is the lower half. It is taken from where it was computed, not out of a vector.
+        // CHECK-NOT: llvm.extractelement
         // CHECK: nvvm.convert.f32x2.to.bf16x2 %[[SECOND]], %[[FIRST]]
         %pair = hopper.round_pair %max to bf16
         // CHECK: "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r"

@@ -12,8 +12,8 @@ gpu.module @kernels {
         %rows = hopper.row_numbers
         %zero = hopper.zero : !s
         // Columns 2 (lane mod 4) and the next, in the upper row, then in the lower one.
-        // CHECK: %[[UPPER:.*]] = llvm.extractelement
-        // CHECK: %[[LOWER:.*]] = llvm.extractelement
+        // CHECK: %[[UPPER:.*]] = llvm.add
+        // CHECK-NEXT: %[[LOWER:.*]] = llvm.add %[[UPPER]],
         // CHECK: %[[FIRST:.*]] = llvm.shl %{{.*}}, %{{.*}}
         // CHECK: %[[D0:.*]] = llvm.sub %[[FIRST]], %[[UPPER]]
         // CHECK: llvm.getelementptr %[[TABLE]][%[[D0]]]

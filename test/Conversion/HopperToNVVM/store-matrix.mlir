@@ -14,8 +14,8 @@ gpu.module @kernels {
         %s = hopper.zero : !s
         %rows = hopper.row_numbers
         // Row by row: offset + stride * row + 2 (lane mod 4), then 32 bytes from unit to unit.
-        // CHECK: %[[UPPER:.*]] = llvm.extractelement
-        // CHECK: %[[LOWER:.*]] = llvm.extractelement
+        // CHECK: %[[UPPER:.*]] = llvm.add
+        // CHECK-NEXT: %[[LOWER:.*]] = llvm.add %[[UPPER]],
         // CHECK: %[[IN_QUAD:.*]] = llvm.and
         // CHECK: %[[ROW:.*]] = llvm.sext %[[UPPER]] : i32 to i64
         // CHECK: %[[STRIDES:.*]] = llvm.mul %[[ROW]], %[[STRIDE]]

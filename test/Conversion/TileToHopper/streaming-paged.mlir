@@ -17,13 +17,19 @@
 // CHECK-NEXT: %[[V:.*]] = hopper.alloc_ring readers 0 : <3 x 16 x 40, f16 warps 8>
 // CHECK: stream warpgroups 2 registers 256
 
-// The first 32 requests, and the others in a loop, four chunks at once. What the mask is bound to is read for requests that are there.
+// The first 32 requests, and the others in a loop: the loads of four chunks at once, then, chunk by chunk, what is made of them.
+// What the mask is bound to is read for requests that are there.
 // CHECK: %[[HAS_ROWS:.*]] = arith.cmpi sgt, %{{.*}}, %c0_i32
 // CHECK: hopper.load {{.*}} if %[[HAS_ROWS]] else %c0_i32 : <i32>, i64
 // CHECK: hopper.warp_reduce sum
 // CHECK: scf.while
 // CHECK: } do {
-// CHECK-COUNT-4: hopper.load {{.*}} if %{{.*}} else %c0_i32 : <i32>, i64
+// CHECK-COUNT-12: hopper.load {{.*}} if %{{.*}} else %c0_i32 : <i32>
+// CHECK: scf.while
+// CHECK: } do {
+// CHECK: %[[HAS_ROWS:.*]] = arith.cmpi sgt, %{{.*}}, %c0_i32
+// CHECK: hopper.load {{.*}} if %[[HAS_ROWS]] else %c0_i32 : <i32>, i64
+// CHECK-NOT: hopper.load
 // CHECK: hopper.warp_reduce sum
 // Which chunk the share starts in.
 // CHECK: hopper.sync_warp
