@@ -81,54 +81,66 @@ static constexpr llvm::StringLiteral kPasses =
     "div-rem-pairs,simplifycfg<switch-range-to-icmp;switch-to-arithmetic;"
     "hoist-loads-stores-with-cond-faulting;speculate-unpredictables>)";
 
-/// The attribute that hopper-to-nvvm gives its kernels.
-static constexpr llvm::StringLiteral kLaunchRecipe = "hopper.launch";
-
-// Of those passes, for kernels of rings and roles, which level 3 has written as they shall be: in
-// their loops ptxas gives the same instructions, or one less. Loops stay as long as they are.
-static constexpr llvm::StringLiteral kRingPasses =
-    "function(simplifycfg,early-cse,instcombine<no-verify-fixpoint>,"
-    "early-cse<memssa>,simplifycfg<switch-range-to-icmp>,reassociate,"
-    "loop-mssa(licm<no-allowspeculation>,loop-rotate<header-duplication>,licm),"
-    "loop(indvars,loop-unroll-full),gvn,"
-    "simplifycfg<switch-range-to-icmp;switch-to-arithmetic;hoist-common-insts;sink-common-insts>,"
-    "instcombine<no-verify-fixpoint>,"
-    "simplifycfg<switch-range-to-icmp;switch-to-arithmetic;"
-    "hoist-loads-stores-with-cond-faulting;speculate-unpredictables>)";
-
 namespace {
+
+/// Of what kind the kernels of a module are, all of them: how much there is to do for LLVM.
+enum class Kernels {
+  Any,
+  Rings, ///< of rings and roles, which level 3 has written as they shall be
+  Wgmma, ///< those among them around whose asynchronous products ptxas orders all else
+};
 
 /// The code generator's passes, of ring kernels without those over LLVM IR that find nothing to do
 /// behind ours: the strength reduction of straight lines, and numbering values and reassociating
-/// behind it. They were a third of its time, and it has no option to leave them out.
+/// behind it; and, where it does not matter how ptxas finds the loops, without the strength
+/// reduction of loops. They were up to half of its time, and it has no option to leave them out.
 class CodePasses : public llvm::legacy::PassManager {
 public:
-  explicit CodePasses(bool ofRings) : ofRings(ofRings) {}
+  explicit CodePasses(Kernels kernels) : kernels(kernels) {}
 
   void add(llvm::Pass *pass) override {
-    if (!ofRings || !isIdle(pass->getPassName()))
+    if (kernels == Kernels::Any || !isIdle(pass->getPassName()))
       return llvm::legacy::PassManager::add(pass);
     delete pass;
   }
 
 private:
   bool isIdle(llvm::StringRef name) {
-    if (name == "Global Value Numbering") // the second one follows loop strength reduction
-      return numberings++ == 0;
+    bool loops = kernels == Kernels::Wgmma;
+    if (name == "Global Value Numbering") // the second one follows the strength reduction of loops
+      return numberings++ == 0 || !loops;
+    if (name == "Loop Strength Reduction" || name == "Canonicalize Freeze Instructions in Loops")
+      return !loops;
     return name == "Straight line strength reduction" || name == "Nary reassociation" ||
            name == "Early CSE";
   }
-  bool ofRings;
+  Kernels kernels;
   int numberings = 0;
 };
 
 } // namespace
 
+/// Of kPasses, for ring kernels: ptxas gives their loops the same instructions, or a few less.
+/// Without indvars those with wgmma get longer ones, and all others shorter ones.
+static std::string ringPasses(Kernels kernels) {
+  llvm::StringRef variables = kernels == Kernels::Wgmma ? "indvars," : "";
+  return ("function(simplifycfg,early-cse,instcombine<no-verify-fixpoint>,"
+          "early-cse<memssa>,simplifycfg<switch-range-to-icmp>,reassociate,"
+          "loop-mssa(licm<no-allowspeculation>,loop-rotate<header-duplication>,licm),"
+          "loop(" +
+          variables +
+          "loop-unroll-full),gvn,simplifycfg<switch-range-to-icmp;"
+          "switch-to-arithmetic;hoist-common-insts;sink-common-insts>,"
+          "instcombine<no-verify-fixpoint>,simplifycfg<switch-range-to-icmp;switch-to-arithmetic;"
+          "hoist-loads-stores-with-cond-faulting;speculate-unpredictables>)")
+      .str();
+}
+
 static FailureOr<std::string> emitAssembly(llvm::Module &module, llvm::TargetMachine &machine,
-                                           bool ofRings) {
+                                           Kernels kernels) {
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
-  CodePasses passes(ofRings);
+  CodePasses passes(kernels);
   if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
     return failure();
   passes.run(module);
@@ -149,12 +161,25 @@ struct Part {
   std::unique_ptr<llvm::TargetMachine> machine;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
-  bool ofRings = false; ///< and of nothing else
+  Kernels kernels = Kernels::Any;
   FailureOr<std::string> text = failure();
 
   bool translate(gpu::GPUModuleOp source);
   void emit();
 };
+
+/// The attribute that hopper-to-nvvm gives its kernels.
+constexpr llvm::StringLiteral kLaunchRecipe = "hopper.launch";
+
+Kernels kindOf(gpu::GPUModuleOp module) {
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    if (!function.isExternal() && !function->hasAttr(kLaunchRecipe))
+      return Kernels::Any;
+  WalkResult result = module.walk([](LLVM::InlineAsmOp op) {
+    return op.getAsmString().contains("wgmma") ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted() ? Kernels::Wgmma : Kernels::Rings;
+}
 
 bool Part::translate(gpu::GPUModuleOp source) {
   context.setDiscardValueNames(true); // nobody reads them
@@ -164,15 +189,14 @@ bool Part::translate(gpu::GPUModuleOp source) {
   module->setDataLayout(machine->createDataLayout());
   module->setTargetTriple(machine->getTargetTriple());
   markConvergent(*module);
-  ofRings = llvm::all_of(source.getOps<LLVM::LLVMFuncOp>(), [](LLVM::LLVMFuncOp function) {
-    return function.isExternal() || function->hasAttr(kLaunchRecipe);
-  });
+  kernels = kindOf(source);
   return true;
 }
 
 void Part::emit() {
-  pagefold::optimizeModule(*module, *machine, ofRings ? kRingPasses : kPasses);
-  text = emitAssembly(*module, *machine, ofRings);
+  pagefold::optimizeModule(*module, *machine,
+                           kernels == Kernels::Any ? kPasses.str() : ringPasses(kernels));
+  text = emitAssembly(*module, *machine, kernels);
 }
 
 } // namespace
