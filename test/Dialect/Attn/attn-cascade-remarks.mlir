@@ -135,3 +135,15 @@ func.func @rope(%q: !q, %cache: !cache, %rows: tensor<?xi32>, %n: tensor<1xi32>,
     } : !q, !cache, tensor<?xi32> -> !q
   return %o : !q
 }
+
+// -----
+
+!cache = !attn.paged_kv<8 heads, 128 x 128, f8E4M3FN, page 16>
+!q = tensor<?x32x128xbf16>
+func.func @bytes(%q: !q, %cache: !cache, %rows: tensor<?xi32>, %n: tensor<1xi32>) -> !q
+    attributes {attn.bounds = #attn.bounds<batch 32, q_len 1, kv_len 8192>} {
+  %c = attn.shared_prefix %cache, %n : !cache, tensor<1xi32>
+  // expected-remark@+1 {{no schedule reads keys of 8 bits for as many rows as a whole batch has}}
+  %o = attn.attention %q, %c rows(%rows) scale 0.088388 : !q, !cache, tensor<?xi32> -> !q
+  return %o : !q
+}

@@ -114,6 +114,8 @@ struct AttnCascade : pagefold::attn::impl::AttnCascadeBase<AttnCascade> {
       return missed("results must not depend on the other requests, and the cut does");
     if (std::string why = refusal(op); !why.empty())
       return missed(why);
+    if (!force && op.getCache().getType().isScaled())
+      return missed("no schedule reads keys of 8 bits for as many rows as a whole batch has");
     int64_t likely = std::max<int64_t>(bounds.getKvLen() / 2, 1);
     int64_t keys = getSharedPrefix(op.getCache()).getExpected().value_or(likely);
     CascadeCost cost =
