@@ -127,8 +127,8 @@
 // CHECK: hopper.approx rcp
 // CHECK: hopper.store_pair
 // CHECK-NOT: hopper.hand_over
-// What breaks the contract is reported by the first CTA, at its end.
-// CHECK: arith.cmpi eq, %[[CTA]], %c0
+// What breaks the contract is reported at the end, each 32 requests by one warp of another CTA.
+// CHECK: scf.while (%{{.*}} = %[[CTA]])
 // CHECK: hopper.report {{.*}} reason 1
 func.func @f(%q: tensor<?x8x128xbf16>, %rows: tensor<?xi32>, %k: tensor<?x2x128xbf16>, %v: tensor<?x2x128xbf16>,
              %kv_rows: tensor<?xi32>) -> tensor<?x8x128xbf16>
