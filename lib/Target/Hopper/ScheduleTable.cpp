@@ -69,8 +69,10 @@ static constexpr ScheduleRow kTable[] = {
      "any element and any query region: one thread a row, whose state stays in registers"},
 };
 
-/// 2 us of a kernel in a graph, at 4 TB/s. Not measured: it decides for prefixes of a few MiB only.
-static constexpr int64_t kLaunchBytes = 8 << 20;
+/// Not at memory's rate but at that of the L2, which serves a prefix to all requests but the first,
+/// and with what small attention kernels cost besides their launch. Measured on the three kernels of a
+/// cascade (docs/performance.md): they are worth it from about 576 MiB on.
+static constexpr int64_t kLaunchBytes = 192 << 20;
 
 const ScheduleTable &hopper::scheduleTable() {
   static const ScheduleTable table = {"cuda", "streaming, pipelined or simt", kTable,

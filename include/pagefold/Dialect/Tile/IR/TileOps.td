@@ -97,9 +97,12 @@ def Tile_BatchOp : Tile_Op<"batch"> {
       : memref<?xi32>, !tile.kv<8 heads, 128 x 128, bf16, page 16>, memref<?x32x128xbf16>, memref<?x64xf32>
     ```
 
+    The attribute `tile.bounds`, an `#attn.bounds`, gives a batch maxima of its own in place of the function's.
+
     Constraints:
     * C1: `rows` is `[?]` i32.
     * C2: `tokens` has the shape `[?, heads, dim]`, each table `[?, ?]`.
+    * C3: `tile.bounds` is an `#attn.bounds`, where it is given.
   }];
   let arguments = (ins Tile_Buffer:$rows, Tile_KVType:$kv, Tile_Buffer:$tokens, Variadic<Tile_Buffer>:$tables);
   let results = (outs Tile_BatchType:$batch);
