@@ -112,7 +112,7 @@ Value SegmentLine::slicesOf(const Chunk &chunk) {
 static constexpr int64_t kChunksAtOnce = 4;
 /// Warps read heads where a request takes at most so many CTAs and each has so many slices of a
 /// head.
-static constexpr int64_t kMostCtas = 5, kManySlices = 32;
+static constexpr int64_t kMostCtas = 5, kManySlices = 24;
 
 SegmentLine::SegmentLine(SpaceKernel &kernel, const StreamedSpace &space, RequestReader &requests,
                          Value warp)
