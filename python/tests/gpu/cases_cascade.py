@@ -23,17 +23,8 @@ class Cascade(Attend):
     def options(self) -> dict:
         return {"cascade": "always"}
 
-    def graph(self) -> pf.Graph:
-        with pf.Graph(
-            "attend", batch=self.batch, q_len=self.q_len, kv_len=self.kv_len, tokens=self.tokens
-        ) as g:
-            q = g.tokens("q", heads=self.heads, dim=self.dim, dtype=self.dtype)
-            options = {"rows": g.rows(), "scale": self.scale, "lse": True}
-            options["mask"] = MASKS[self.mask[0]](*self.mask[1:])
-            cache = pf.shared_prefix(*self._keys(g, options), g.tensor("n", 1, dtype="i32"))
-            self._scores(g, options)
-            g.returns(*pf.attention(q, cache, **options))
-        return g
+    def _keys(self, g: pf.Graph, options: dict) -> list:
+        return [pf.shared_prefix(*super()._keys(g, options), g.tensor("n", 1, dtype="i32"))]
 
 
 def share(batch, config, common: int):
