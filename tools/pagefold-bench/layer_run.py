@@ -7,11 +7,10 @@ of as many bytes."""
 
 from __future__ import annotations
 
-import re
-
 import torch
 from decode_run import REPLAYS, ROUNDS, Pool, Rotation, rotation
 from gpu_run import Bench, in_turn
+from kernels import chosen
 from layer_shapes import PAGE, SHAPES, THETA
 from peers import Contender, Ours, result
 
@@ -76,8 +75,8 @@ class Copy(Contender):
     page = None
 
     def __init__(self, inputs):
-        half = inputs.shape.row_bytes() // 2
-        self.source = torch.randint(0, 256, (half,), dtype=torch.uint8, device="cuda")
+        elements = inputs.shape.row_bytes() // 2 // inputs.q.element_size()
+        self.source = torch.randn(elements, dtype=inputs.q.dtype, device="cuda")
         self.out = torch.empty_like(self.source)
 
     def launch(self) -> None:
@@ -92,16 +91,6 @@ class Calls(Rotation):
 
     def worst_error(self) -> float:
         return self.parts[0].worst_error()
-
-    def capture(self) -> None:
-        self.calls = self.rotation[0].shape.calls
-        self.graph = torch.cuda.CUDAGraph()
-        self.graph.capture_begin()
-        try:
-            for call in range(self.calls):
-                self.parts[call % len(self.parts)].launch()
-        finally:
-            self.graph.capture_end()
 
 
 def measure(bench: Bench, shape, pool: Pool) -> dict:
@@ -147,7 +136,7 @@ def run(arguments) -> None:
           "step: RoPE, append and attention beside attention alone; prompt: RoPE and append beside a copy of as many bytes")  # fmt: skip
     titles = ("ms", "apart", "alone", "us more", "TB/s", "alone/ms")
     print(f"{'':<24}" + "".join(f"{title:>12}" for title in titles), flush=True)
-    shapes = [shape for shape in SHAPES if re.search(arguments.only, str(shape))]
+    shapes = chosen(SHAPES, arguments.only)
     table = []
     torch.cuda.synchronize()
     with torch.no_grad(), torch.cuda.stream(torch.cuda.Stream()):

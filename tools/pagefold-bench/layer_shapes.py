@@ -7,10 +7,9 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 
 from decode_shapes import BYTES, LONGEST, Shape
-from kernels import GROUPED, Kernel, short
+from kernels import GROUPED, Kernel, chosen, short
 
 import pagefold as pf
 
@@ -83,9 +82,8 @@ SHAPES = (
 
 def jobs(arguments):
     """(key of the manifest, kernel, compiler's options) of everything to build, each once."""
-    shapes = [shape for shape in SHAPES if re.search(arguments.only, str(shape))]
     done = {}
-    for shape in shapes:
+    for shape in chosen(SHAPES, arguments.only):
         layer = shape.kernel(PAGE)
         done[layer.name] = layer, TOGETHER
         done[f"{layer.name} apart"] = layer, APART
