@@ -56,6 +56,11 @@ tile.plan @f {args = [], bounds = {}, workspace = 0, workspace_head = 0, kernels
 
 // -----
 
+// expected-error@+1 {{C4: expects the first of kernels to start after all that was before the launch, got one that is early}}
+tile.plan @f {args = [], bounds = {}, workspace = 0, workspace_head = 0, kernels = [{symbol = "k", threads = 32, shared = 0, ctas = 1, early, params = []}]}
+
+// -----
+
 // expected-error@+1 {{C5: expects each of params to have a kind and its keys, got {kind = "texture"}}}
 tile.plan @f {args = [], bounds = {}, workspace = 0, workspace_head = 0, kernels = [{symbol = "k", threads = 32, shared = 0, ctas = 1, params = [{kind = "texture"}]}]}
 
