@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 
 using namespace pagefold::runtime;
 
@@ -196,11 +197,12 @@ private:
                    visiblePairs(request, requests);
   }
 
-  /// The values of the programs' inputs at the query rows low and high.
-  Numbers inputsOf(const Request &request, int64_t low, int64_t high) const {
-    Numbers inputs{low, high};
+  /// The values of a program's inputs: its first two, and the row values at query rows.
+  Numbers inputsOf(const Request &request, int64_t first, int64_t second,
+                   std::initializer_list<int64_t> rows) const {
+    Numbers inputs{first, second};
     for (const Numbers &values : rowValues_)
-      for (int64_t row : {low, high})
+      for (int64_t row : rows)
         inputs.push_back(at(values, request.firstToken + row));
     inputs.insert(inputs.end(), {request.qLen, request.kvLen});
     for (size_t i = 0; i < symbols_.size(); ++i)
@@ -242,7 +244,7 @@ private:
         visit(kvTile, true);
       return;
     }
-    Numbers inputs = inputsOf(request, tile.low, tile.high);
+    Numbers inputs = inputsOf(request, tile.low, tile.high, {tile.low, tile.high});
     std::span<const int64_t> ends = visits_->run(inputs);
     if (space_.oneRange) {
       int64_t first = all, end = 0;
@@ -283,12 +285,7 @@ private:
     for (int64_t i = 0; i * step < request.qLen; ++i, ++rows) {
       // From the middle of each step, in turn from before and after it: causal rows come out exact.
       const int64_t q = std::min(i * step + (step - 1 + i % 2) / 2, request.qLen - 1);
-      Numbers inputs{q, 0};
-      for (const Numbers &values : rowValues_)
-        inputs.push_back(at(values, request.firstToken + q));
-      inputs.insert(inputs.end(), {request.qLen, request.kvLen});
-      for (size_t i = 0; i < symbols_.size(); ++i)
-        inputs.push_back(symbol(i, request));
+      Numbers inputs = inputsOf(request, q, 0, {q});
       for (inputs[1] = 0; inputs[1] < request.kvLen; ++inputs[1])
         seen += visible_->run(inputs)[0] != 0;
     }
