@@ -57,7 +57,7 @@ void LaneRow::apply(Region &body, const RowPlace &place) {
 //===----------------------------------------------------------------------===//
 
 void LaneRow::apply(tile::RopeOp op, const RowPlace &place) {
-  Value position = b.min(ropePosition(kernel, op, place), lastRopePosition(kernel, op));
+  Value position = ropePosition(kernel, op, place);
   Value valid = b.compare(arith::CmpIPredicate::sge, position, b.index(0));
   pieces = b.ifThenElse(valid, pieces, [&] { return turned(op, position); });
 }

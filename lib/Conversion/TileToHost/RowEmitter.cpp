@@ -36,20 +36,17 @@ void RowEmitter::load(Value source, const RowPlace &place, Region &region) {
 //===----------------------------------------------------------------------===//
 
 Value host::ropePosition(Kernel &kernel, tile::RopeOp op, const RowPlace &place) {
-  if (!op.getPositions())
-    return place.position;
   HostBuilder &b = kernel.builder();
-  Value given = b.load(kernel.find(op.getPositions()), {place.token});
-  return arith::IndexCastOp::create(b, b.getIndexType(), given);
-}
-
-Value host::lastRopePosition(Kernel &kernel, tile::RopeOp op) {
-  HostBuilder &b = kernel.builder();
-  return b.sub(b.dim(kernel.find(op.getCos()), 0), b.index(1));
+  Value position = place.position;
+  if (op.getPositions()) {
+    Value given = b.load(kernel.find(op.getPositions()), {place.token});
+    position = arith::IndexCastOp::create(b, b.getIndexType(), given);
+  }
+  return b.min(position, b.sub(b.dim(kernel.find(op.getCos()), 0), b.index(1)));
 }
 
 void RowEmitter::emit(tile::RopeOp op, const RowPlace &place) {
-  Value position = b.min(ropePosition(kernel, op, place), lastRopePosition(kernel, op));
+  Value position = ropePosition(kernel, op, place);
   Value valid = b.compare(arith::CmpIPredicate::sge, position, b.index(0));
   b.ifThen(valid, [&] { rotate(op, position); });
 }

@@ -18,12 +18,10 @@ struct RowPlace {
   mlir::Value token, head, position;
 };
 
-/// The position that a row turns by, which may be negative: a padding row, which passes through.
+/// The row of the tables that a row turns by; negative where it passes through: padding, or tables
+/// without rows. A position past the tables is reported by the batch's check, or, where positions
+/// are given by the caller, takes the last row.
 mlir::Value ropePosition(Kernel &kernel, tile::RopeOp op, const RowPlace &place);
-
-/// The last row of the tables, -1 where they have none. A position past it is reported by the
-/// batch's check, or, where positions are given by the caller, takes the last row.
-mlir::Value lastRopePosition(Kernel &kernel, tile::RopeOp op);
 
 /// 1 / sqrt(sum / dim + eps), of the sum of the squares of a row.
 mlir::Value rmsNormScale(HostBuilder &b, tile::RmsNormOp op, mlir::Value sum, int64_t dim);
