@@ -16,6 +16,7 @@
 #include "Emitter.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "pagefold/Target/Hopper/LaunchRecipe.h"
 
 namespace pagefold::hopper {
 
@@ -102,9 +103,8 @@ void waitWithLimit(Emitter &emitter, mlir::Operation *wait, const Poll &poll, ml
 /// hopper.roles and hopper.single_thread become scf.if.
 void lowerRoles(KernelOp kernel);
 
-/// The attribute that tells the runtime how to launch a kernel; see launchRecipe.
-inline constexpr llvm::StringLiteral kLaunchRecipe = "hopper.launch";
-/// {shared: bytes, tensor_maps: [{argument, box, element, swizzle}], threads}.
+/// What kLaunchRecipe holds: {shared: bytes, tensor_maps: [{argument, box, element, swizzle}],
+/// threads}.
 mlir::DictionaryAttr launchRecipe(KernelOp kernel);
 
 } // namespace pagefold::hopper

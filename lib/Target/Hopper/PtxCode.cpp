@@ -17,6 +17,7 @@
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "pagefold/Dialect/Tile/IR/Tile.h"
 #include "pagefold/Target/Hopper/Chip.h"
+#include "pagefold/Target/Hopper/LaunchRecipe.h"
 #include "pagefold/Target/OptimizeModule.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
@@ -167,9 +168,6 @@ struct Part {
   bool translate(gpu::GPUModuleOp source);
   void emit();
 };
-
-/// The attribute that hopper-to-nvvm gives its kernels.
-constexpr llvm::StringLiteral kLaunchRecipe = "hopper.launch";
 
 Kernels kindOf(gpu::GPUModuleOp module) {
   for (auto function : module.getOps<LLVM::LLVMFuncOp>())
