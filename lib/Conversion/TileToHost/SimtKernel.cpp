@@ -9,7 +9,6 @@
 #include "RequestCheck.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
-#include "pagefold/Target/Hopper/Chip.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -24,14 +23,15 @@ static OpBuilder::InsertPoint endOf(gpu::GPUModuleOp module) {
   return {module.getBody(), module.getBody()->end()};
 }
 
-SimtKernel::SimtKernel(const SimtModule &module, StringRef name, int64_t threads,
-                       std::optional<int64_t> residentCtas, Location loc)
+SimtKernel::SimtKernel(const SimtModule &module, StringRef name, const hopper::SimtLaunch &launch,
+                       Location loc)
     : Kernel(module.function, endOf(module.kernels), name, module.layout, module.counters, loc,
              errorWordType(module.function)) {
   kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
-                  b.getDenseI32ArrayAttr(static_cast<int32_t>(threads)));
-  if (residentCtas)
-    kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(*residentCtas));
+                  b.getDenseI32ArrayAttr(static_cast<int32_t>(launch.threads)));
+  if (launch.resident)
+    kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    b.getI32IntegerAttr(launch.ctasPerMultiprocessor));
   // Constant offsets let a row of scratch become registers, as many as a thread has.
   constexpr int64_t kMaxRow = 128;
   b.unrolledVectors = kMaxRow / kLanes;
@@ -39,8 +39,8 @@ SimtKernel::SimtKernel(const SimtModule &module, StringRef name, int64_t threads
   b.setInsertionPoint(prologueEnd);
   Value block = gpu::BlockIdOp::create(b, gpu::Dimension::x),
         blocks = gpu::GridDimOp::create(b, gpu::Dimension::x);
-  thread = b.add(b.mul(block, threads), gpu::ThreadIdOp::create(b, gpu::Dimension::x));
-  gridThreads = b.mul(blocks, threads);
+  thread = b.add(b.mul(block, launch.threads), gpu::ThreadIdOp::create(b, gpu::Dimension::x));
+  gridThreads = b.mul(blocks, launch.threads);
   auto meet = [&](NVVM::GridDepActionKind kind) { NVVM::GriddepcontrolOp::create(b, kind); };
   if (module.order.releases)
     meet(NVVM::GridDepActionKind::launch_dependents);

@@ -17,15 +17,15 @@
 
 #include "Kernel.h"
 #include "pagefold/Conversion/SimtKernels.h"
+#include "pagefold/Target/Hopper/Chip.h"
 
 namespace pagefold::host {
 
 class SimtKernel final : public Kernel {
 public:
-  /// Starts a kernel at the end of the gpu.module, for CTAs of `threads`, of which a multiprocessor
-  /// can hold `residentCtas`: that bounds a thread's registers.
-  SimtKernel(const SimtModule &module, llvm::StringRef name, int64_t threads,
-             std::optional<int64_t> residentCtas, mlir::Location loc);
+  /// Starts a kernel at the end of the gpu.module.
+  SimtKernel(const SimtModule &module, llvm::StringRef name, const hopper::SimtLaunch &launch,
+             mlir::Location loc);
 
   /// Memory of the thread: registers, where LLVM can keep it there.
   mlir::Value scratch(llvm::ArrayRef<int64_t> shape, mlir::Type element = {}) override;

@@ -9,6 +9,7 @@
 #include "HostKernel.h"
 #include "SimtKernel.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "pagefold/Target/Hopper/Chip.h"
 
 using namespace mlir;
 using namespace pagefold;
@@ -47,7 +48,7 @@ public:
 
   /// Every reduction has words of its own, so that one barrier is enough.
   Value minOfAll(Value index) override {
-    constexpr int64_t kMaxMembers = 32;
+    constexpr int64_t kMaxMembers = hopper::kTeamLaunch.threads / hopper::kWarp;
     auto type = MemRefType::get({kMaxMembers}, b.getI32Type());
     int64_t place = kernel.workspaceLayout().allocate(kMaxMembers * int64_t(sizeof(int32_t)));
     Value words = kernel.workspaceView(place, type, {});

@@ -19,9 +19,6 @@
 
 namespace pagefold::host {
 
-/// Threads of a team on the GPU: as many as a CTA may have.
-inline constexpr int64_t kTeamThreads = 1024;
-
 class Team {
 public:
   using Value = mlir::Value;

@@ -7,7 +7,6 @@
 
 #include "KernelEmitters.h"
 #include "SimtRows.h"
-#include "Team.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "pagefold/Conversion/KernelAbout.h"
@@ -30,11 +29,14 @@ using namespace pagefold::host;
 bool pagefold::isSimtWork(Operation *op) { return isWork(op) || !rowWorks(op).empty(); }
 
 /// The most tickets of an op within the function's bounds; 0 where its buffers alone say it.
-static int64_t maxTickets(Operation *op, attn::BoundsAttr bounds) {
+static int64_t maxTickets(Operation *op, const SimtModule &module) {
   auto headsOf = [](Value buffer) { return cast<MemRefType>(buffer.getType()).getDimSize(1); };
+  attn::BoundsAttr bounds = module.layout.getBounds();
   int64_t tokens = bounds.maxTokens();
   if (isa<tile::CutPrefixOp>(op))
-    return kTeamThreads;
+    return hopper::kTeamLaunch.threads;
+  if (SmallVector<Operation *> rows = rowWorks(op); !rows.empty())
+    return rowThreads(rows, tokens, module.rowLanes);
   if (auto merge = dyn_cast<tile::MergeOp>(op))
     return tokens * headsOf(merge.getOutput());
   if (auto merge = dyn_cast<tile::MergeSplitsOp>(op))
@@ -47,10 +49,9 @@ static int64_t maxTickets(Operation *op, attn::BoundsAttr bounds) {
   return 0;
 }
 
-/// How the kernel of an op is launched. A team has all threads that a CTA may have.
-static hopper::SimtLaunch launchOf(Operation *op) {
+static const hopper::SimtLaunch &launchOf(Operation *op) {
   if (isa<tile::CutPrefixOp>(op))
-    return {.threads = kTeamThreads, .ctasPerMultiprocessor = 1, .exactCtas = 1};
+    return hopper::kTeamLaunch;
   return rowWorks(op).empty() ? hopper::kSimtLaunch : hopper::kRowLaunch;
 }
 
@@ -66,18 +67,19 @@ static void setGrid(NamedAttrList &entry, Builder &builder, const hopper::SimtLa
   entry.set("shared", builder.getI64IntegerAttr(0));
 }
 
+static LogicalResult emitBody(SimtKernel &kernel, Operation *op, int64_t rowLanes) {
+  SmallVector<Operation *> rows = rowWorks(op);
+  if (rows.empty())
+    return emitWork(kernel, op);
+  emitSimtRows(kernel, rows, rowLanes);
+  return success();
+}
+
 FailureOr<DictionaryAttr> pagefold::emitSimtKernel(Operation *op, StringRef symbol,
                                                    const SimtModule &module) {
-  SmallVector<Operation *> rows = rowWorks(op);
-  hopper::SimtLaunch launch = launchOf(op);
-  attn::BoundsAttr bounds = module.layout.getBounds();
-  // A grid of rows gives all threads as much to do: what does not fit at first would run behind.
-  std::optional<int64_t> resident;
-  if (!rows.empty())
-    resident = launch.ctasPerMultiprocessor;
-  SimtKernel kernel(module, symbol, launch.threads, resident, op->getLoc());
-  if (rows.empty() ? failed(emitWork(kernel, op))
-                   : (emitSimtRows(kernel, rows, module.rowLanes), false))
+  const hopper::SimtLaunch &launch = launchOf(op);
+  SimtKernel kernel(module, symbol, launch, op->getLoc());
+  if (failed(emitBody(kernel, op, module.rowLanes)))
     return failure();
   kernel.finish();
   Builder builder(op->getContext());
@@ -87,9 +89,7 @@ FailureOr<DictionaryAttr> pagefold::emitSimtKernel(Operation *op, StringRef symb
   NamedAttrList entry;
   entry.set("symbol", builder.getStringAttr(symbol));
   entry.set("op", builder.getStringAttr(op->getName().getStringRef()));
-  setGrid(entry, builder, launch,
-          rows.empty() ? maxTickets(op, bounds)
-                       : rowThreads(rows, bounds.maxTokens(), module.rowLanes));
+  setGrid(entry, builder, launch, maxTickets(op, module));
   if (module.order.early)
     entry.set("early", builder.getUnitAttr());
   entry.set("params", builder.getArrayAttr({word("frame"), word("error_word")}));

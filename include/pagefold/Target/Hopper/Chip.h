@@ -88,13 +88,20 @@ struct SimtLaunch {
   int64_t threads;               ///< of a CTA
   int64_t ctasPerMultiprocessor; ///< where there is much work
   int64_t exactCtas;             ///< up to here the grid has just the CTAs that there is work for
+  /// A multiprocessor holds so many at once, which bounds a thread's registers: where all threads
+  /// have as much to do, a CTA that does not fit at first would run behind the others.
+  bool resident = false;
 };
 inline constexpr SimtLaunch kSimtLaunch = {
     .threads = 128, .ctasPerMultiprocessor = 4, .exactCtas = 512};
 
 /// Those of rows that lanes share: bytes under way count, and 72 registers of a thread are enough.
 inline constexpr SimtLaunch kRowLaunch = {
-    .threads = 128, .ctasPerMultiprocessor = 7, .exactCtas = 896};
+    .threads = 128, .ctasPerMultiprocessor = 7, .exactCtas = 896, .resident = true};
+
+/// Those of a team, one CTA of all threads that it may have.
+inline constexpr SimtLaunch kTeamLaunch = {
+    .threads = 1024, .ctasPerMultiprocessor = 1, .exactCtas = 1};
 
 } // namespace pagefold::hopper
 
