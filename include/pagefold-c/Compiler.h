@@ -23,6 +23,7 @@ extern "C" {
      {"target": "host",            what to compile for: host or cuda (Hopper)
       "code": "ptx",               of target cuda; or cubin, where CUDA's ptxas is on the PATH
       "cpu": "",                   of target host, by LLVM's name; empty: this machine's
+      "bounds": "",                declared maxima in place of the graph's: "batch 64, q_len 1, kv_len 8192; batch ..."
       "schedule": {"form": "outer", "q_tile": 64, "kv_tile": 256, "splits": 1},   overrides of the schedule table
       "online_softmax": true,      false keeps the materialised baseline
       "fuse": true,

@@ -56,6 +56,15 @@ PAGEFOLD_API void pagefold_module_free(pagefold_module *module);
 PAGEFOLD_API pagefold_error *pagefold_module_function(pagefold_module *module, const char *name,
                                                       pagefold_function **function);
 
+/* The variant of a graph for a batch of `batch` requests, of which the longest has `q_len` query rows
+   and `kv_len` keys, and `tokens` query rows in all (0: batch x q_len): the first, in the order of
+   the graph's declared maxima, that holds it. A graph by name, with a null name the only one; one
+   that was compiled for a single set of maxima is its own variant. It searches a list: engines ask at
+   every step, or once for each size that they capture. */
+PAGEFOLD_API pagefold_error *pagefold_module_function_for(pagefold_module *module, const char *graph,
+                                                          int64_t batch, int64_t q_len, int64_t kv_len,
+                                                          int64_t tokens, pagefold_function **function);
+
 /* The launch plan as JSON: "args" (inputs) and "results", which together are the arguments of a
    launch in order, each with "name", "dtype", "access", "shape" (null where known at the launch
    only) and "symbolic_shape" (there "tokens", "batch+1"); "bounds", "target", "kernels",

@@ -20,6 +20,9 @@ static constexpr OptionRow kOptions[] = {
     {"cpu", "", &CompileOptions::cpu, "processor of the host, by LLVM's name (default: this one)"},
     {"code", "", &CompileOptions::code,
      "code of target cuda: ptx, or cubin where ptxas is on the PATH (default: ptx)"},
+    {"bounds", "", &CompileOptions::bounds,
+     "declared maxima of all functions in place of their own: 'batch 64, q_len 1, kv_len 8192', several "
+     "with ';' between make a variant each"},
     {"cascade", "", &CompileOptions::cascade,
      "read the keys that all requests share once: auto (where it pays), always or off (default: "
      "auto)"},

@@ -51,6 +51,7 @@ static llvm::StringRef stageName(Stage stage, const CompileOptions &options) {
 //===----------------------------------------------------------------------===//
 
 static void buildAttn(OpPassManager &manager, const CompileOptions &options) {
+  manager.addPass(attn::createAttnExpandBounds({options.bounds}));
   if (options.cascade != "off") {
     attn::AttnCascadeOptions cascade;
     cascade.force = options.cascade == "always";

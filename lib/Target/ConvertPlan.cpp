@@ -224,6 +224,8 @@ FailureOr<runtime::FunctionPlan> pagefold::convertPlan(tile::PlanOp op) {
   DictionaryAttr plan = op.getPlan();
   runtime::FunctionPlan function;
   function.name = op.getSymName().str();
+  if (auto graph = plan.getAs<StringAttr>("graph"))
+    function.graph = graph.str();
   for (NamedAttribute bound : plan.getAs<DictionaryAttr>("bounds"))
     function.bounds[bound.getName().str()] = cast<IntegerAttr>(bound.getValue()).getInt();
   for (DictionaryAttr entry : dictionaries(plan, "args")) {

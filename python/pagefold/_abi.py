@@ -67,6 +67,7 @@ _RUNTIME = {
     "pagefold_module_load": (c_void_p, [c_char_p, c_size_t, POINTER(c_void_p)]),
     "pagefold_module_free": (None, [c_void_p]),
     "pagefold_module_function": (c_void_p, [c_void_p, c_char_p, POINTER(c_void_p)]),
+    "pagefold_module_function_for": (c_void_p, [c_void_p, c_char_p] + [c_int64] * 4 + [POINTER(c_void_p)]),
     "pagefold_function_plan_json": (c_char_p, [c_void_p]),
     "pagefold_function_workspace_size": (c_size_t, [c_void_p]),
     "pagefold_workspace_init": (c_void_p, [c_void_p, c_void_p, c_size_t, c_void_p]),

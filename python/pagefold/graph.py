@@ -30,6 +30,16 @@ from .values import (
 )
 
 
+def bounds_text(batch: int, q_len: int, kv_len: int, tokens: int | None = None) -> str:
+    """Declared maxima as an #attn.bounds spells them; ValueError for what cannot be any."""
+    for what, bound in (("batch", batch), ("q_len", q_len), ("kv_len", kv_len), ("tokens", tokens or 1)):
+        if bound < 1:
+            fail(what, "at least 1", bound)
+    if tokens is not None and tokens > batch * q_len:
+        fail("tokens", f"at most batch x q_len = {batch * q_len}", tokens)
+    return f"batch {batch}, q_len {q_len}, kv_len {kv_len}" + (f", tokens {tokens}" if tokens else "")
+
+
 class Graph:
     """One function: its arguments in the order they are made, its operations, what it returns.
 
@@ -39,17 +49,10 @@ class Graph:
     """
 
     def __init__(self, name: str, *, batch: int, q_len: int, kv_len: int, tokens: int | None = None):
-        for what, bound in (("batch", batch), ("q_len", q_len), ("kv_len", kv_len), ("tokens", tokens or 1)):
-            if bound < 1:
-                fail(what, "at least 1", bound)
-        if tokens is not None and tokens > batch * q_len:
-            fail("tokens", f"at most batch x q_len = {batch * q_len}", tokens)
         if not name.isidentifier():
             fail("name", "an identifier", repr(name))
         self.name = name
-        self.bounds = f"batch {batch}, q_len {q_len}, kv_len {kv_len}" + (
-            f", tokens {tokens}" if tokens else ""
-        )
+        self.bounds = bounds_text(batch, q_len, kv_len, tokens)
         self.arguments: list[Value] = []
         self.results: list[Value] = []
         self._names: set[str] = set()

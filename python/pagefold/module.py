@@ -17,7 +17,7 @@ import os
 
 from . import _abi
 from .function import Function
-from .graph import Graph
+from .graph import Graph, bounds_text
 
 
 # Options that the compiler takes in an object of their own.
@@ -29,6 +29,7 @@ def compile(
     *,
     target: str = "host",
     cpu: str | None = None,
+    bounds: str | list[dict] | None = None,
     code: str = "ptx",
     form: str | None = None,
     q_tile: int | None = None,
@@ -56,7 +57,9 @@ def compile(
     """Compiles a graph, or the text of one.
 
     target is "host" or "cuda" (Hopper; code="cubin" assembles with CUDA's ptxas, where "ptx" leaves that to the
-    driver); cpu is a processor of the host by LLVM's name. form, q_tile, kv_tile, splits override the schedule that
+    driver); cpu is a processor of the host by LLVM's name. bounds declares maxima in place of the graph's, as
+    [{"batch": 64, "q_len": 1, "kv_len": 8192}, ...] or as text, smaller ones first; with several each function is compiled
+    for each, and `Module.function("layer", batch=3, q_len=1, kv_len=500)` finds the one for a batch. form, q_tile, kv_tile, splits override the schedule that
     the compiler would choose: form is "outer" or "dot" on the host, "streaming" or "pipelined" on cuda, and "simt" on
     both, where the host plays the GPU's threads. online_softmax=False keeps the scores in memory (the baseline),
     fuse=False leaves each op a kernel of its own; overlap_products, lazy_rescale and sections=False leave out what
@@ -77,6 +80,8 @@ def compile(
     """
     options = {name: value for name, value in locals().items() if name != "graph" and value is not None}
     options["schedule"] = {name: options.pop(name) for name in _SCHEDULE if name in options}
+    if bounds is not None and not isinstance(bounds, str):
+        options["bounds"] = "; ".join(bounds_text(**entry) for entry in bounds)
     if cache_dir is not None:
         options["cache_dir"] = os.fspath(cache_dir)
     text = graph if isinstance(graph, bytes) else str(graph).encode()
@@ -119,20 +124,38 @@ class Module:
         self._handle = ctypes.c_void_p()
         self._library = _abi.runtime()
         _abi.check(self._library, self._library.pagefold_module_load(artifact, len(artifact), self._handle))
-        self._functions: dict[str | None, Function] = {}
+        self._functions: dict[int, Function] = {}  # by handle
 
     def __del__(self):
         if getattr(self, "_handle", None):
             self._library.pagefold_module_free(self._handle)
 
-    def function(self, name: str | None = None) -> Function:
-        """A function by its name; without a name the only one."""
-        if name not in self._functions:
-            handle = ctypes.c_void_p()
-            encoded = None if name is None else name.encode()
+    def function(
+        self,
+        name: str | None = None,
+        *,
+        batch: int | None = None,
+        q_len: int | None = None,
+        kv_len: int | None = None,
+        tokens: int | None = None,
+    ) -> Function:
+        """A function by its name; without a name the only one.
+
+        With batch, q_len and kv_len (and tokens, batch x q_len when left out) the variant of the graph of that name for
+        such a batch: the first in the order of the graph's declared maxima that hold it.
+        """
+        extent = (batch, q_len, kv_len)
+        handle, encoded = ctypes.c_void_p(), None if name is None else name.encode()
+        if extent == (None, None, None) and tokens is None:
             _abi.check(self._library, self._library.pagefold_module_function(self._handle, encoded, handle))
-            self._functions[name] = Function(self._library, handle, owner=self)
-        return self._functions[name]
+        elif None in extent:
+            raise ValueError("function: expects batch, q_len and kv_len together, or none of them")
+        else:
+            find = self._library.pagefold_module_function_for
+            _abi.check(self._library, find(self._handle, encoded, *extent, tokens or 0, handle))
+        if handle.value not in self._functions:
+            self._functions[handle.value] = Function(self._library, handle, owner=self)
+        return self._functions[handle.value]
 
     def __call__(self, *args, out=None, stream=None, **kwargs):
         return self.function()(*args, out=out, stream=stream, **kwargs)

@@ -102,10 +102,7 @@ failAtRole(const Graph &graph, std::initializer_list<Role> roles, const std::str
   return fail(ErrorCode::InvalidArgument, "the batch " + what);
 }
 
-Status run::checkBounds(Graph &graph, const Batch &batch) {
-  attn::BoundsAttr bounds = graph.bounds();
-  if (!bounds)
-    return {};
+static Status checkBounds(const Graph &graph, attn::BoundsAttr bounds, const Batch &batch) {
   auto above = [](const char *what, int64_t bound) {
     return std::string(", above ") + what + " " + std::to_string(bound) +
            " of the function's attn.bounds";
@@ -130,4 +127,16 @@ Status run::checkBounds(Graph &graph, const Batch &batch) {
                       "has " + std::to_string(batch.tokens()) + " tokens" +
                           above("tokens", bounds.maxTokens()));
   return {};
+}
+
+Status run::chooseBounds(Graph &graph, const Batch &batch) {
+  Status status;
+  for (attn::BoundsAttr bounds : graph.declared()) {
+    status = checkBounds(graph, bounds, batch);
+    if (status) {
+      graph.choose(bounds);
+      break;
+    }
+  }
+  return status; // of the last, which are the largest
 }

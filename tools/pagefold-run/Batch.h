@@ -27,9 +27,9 @@ struct Batch {
 /// given, or where the descriptions do not agree.
 Result<Batch> planBatch(const Graph &graph, const Inputs &inputs);
 
-/// The batch against the maxima that the function declares. Checked before anything of its size is
-/// made.
-Status checkBounds(Graph &graph, const Batch &batch);
+/// Chooses the first of the graph's declared maxima that hold the batch; an error where none do.
+/// Called before anything of the batch's size is made.
+Status chooseBounds(Graph &graph, const Batch &batch);
 
 } // namespace pagefold::run
 

@@ -360,7 +360,7 @@ Result<std::vector<Array>> run::makeArrays(Graph &graph, const Inputs &inputs) {
   Result<Batch> batch = planBatch(graph, inputs);
   if (!batch)
     return tl::unexpected(batch.error());
-  if (Status status = checkBounds(graph, *batch); !status)
+  if (Status status = chooseBounds(graph, *batch); !status)
     return tl::unexpected(status.error());
   Result<std::vector<Array>> arrays = Generator(graph, inputs, *batch).run();
   if (!arrays)

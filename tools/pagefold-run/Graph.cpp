@@ -9,6 +9,7 @@
 
 #include "Roles.h"
 
+#include "pagefold/Dialect/Attn/IR/DeclaredBounds.h"
 #include "pagefold/InitAll.h"
 #include "pagefold/Pipeline/ParseGraph.h"
 #include "pagefold/Support/ArrayFiles.h"
@@ -42,8 +43,21 @@ std::optional<int64_t> Graph::find(std::string_view name) const {
   return std::nullopt;
 }
 
-attn::BoundsAttr Graph::bounds() {
-  return function_->getAttrOfType<attn::BoundsAttr>("attn.bounds");
+void Graph::addBounds() {
+  llvm::append_range(declared_, attn::declaredBounds(function_));
+  if (artifact_.empty())
+    return;
+  declared_.clear();
+  const runtime::Artifact artifact = *runtime::parse(artifact_); // read before, by openBundle
+  for (const runtime::FunctionPlan &plan : artifact.plan.functions) {
+    auto bound = [&](const char *name) {
+      auto found = plan.bounds.find(name);
+      return found == plan.bounds.end() ? int64_t{1} : found->second;
+    };
+    if (plan.graphName() == function_.getName())
+      declared_.push_back(attn::BoundsAttr::get(context_.get(), bound("batch"), bound("q_len"),
+                                                bound("kv_len"), bound("tokens")));
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -65,6 +79,7 @@ Result<std::unique_ptr<Graph>> Graph::read(const std::string &path,
     return tl::unexpected(status.error());
   if (Status status = graph->addParameters(); !status)
     return tl::unexpected(status.error());
+  graph->addBounds();
   return graph;
 }
 

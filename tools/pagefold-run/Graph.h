@@ -87,8 +87,12 @@ public:
   const std::string &artifact() const { return artifact_; }
   const std::vector<Parameter> &parameters() const { return parameters_; }
   const std::vector<CacheParameters> &caches() const { return caches_; }
-  /// Null where the function declares none.
-  attn::BoundsAttr bounds();
+  /// The declared maxima, in order, of which a batch takes the first that hold it; none where the
+  /// function declares none. Those of a bundle are what it was compiled for.
+  const std::vector<attn::BoundsAttr> &declared() const { return declared_; }
+  /// Those that the batch takes; null before choose(), and where none are declared.
+  attn::BoundsAttr bounds() const { return bounds_; }
+  void choose(attn::BoundsAttr bounds) { bounds_ = bounds; }
   std::optional<int64_t> find(std::string_view name) const;
 
   /// An error about a parameter: its place and its name before the sentence.
@@ -105,6 +109,7 @@ private:
   void addCacheArgument(mlir::BlockArgument argument, attn::PagedKVType type,
                         const Parameter &base);
   void addCacheOp(attn::CacheOp op);
+  void addBounds();
   Status checkNames() const;
 
   std::unique_ptr<mlir::MLIRContext> context_;
@@ -113,6 +118,8 @@ private:
   mlir::func::FuncOp function_;
   std::vector<Parameter> parameters_;
   std::vector<CacheParameters> caches_;
+  std::vector<attn::BoundsAttr> declared_;
+  attn::BoundsAttr bounds_;
 };
 
 } // namespace pagefold::run

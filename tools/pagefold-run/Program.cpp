@@ -72,24 +72,31 @@ Result<std::string> run::compileArtifact(const std::string &text, const std::str
 // Loading
 //===----------------------------------------------------------------------===//
 
-Result<Program> Program::load(const std::string &artifact, const std::string &function) {
+Result<Program> Program::load(const std::string &artifact, Graph &graph) {
   Program program;
   pagefold_module *module = nullptr;
   if (Status status = toStatus(pagefold_module_load(artifact.data(), artifact.size(), &module));
       !status)
     return tl::unexpected(status.error());
   program.module_.reset(module);
-  if (Status status =
-          toStatus(pagefold_module_function(module, function.c_str(), &program.function_));
+  const std::string name = graph.function().getName().str();
+  attn::BoundsAttr bounds = graph.bounds();
+  if (Status status = toStatus(
+          bounds ? pagefold_module_function_for(module, name.c_str(), bounds.getBatch(),
+                                                bounds.getQLen(), bounds.getKvLen(),
+                                                bounds.maxTokens(), &program.function_)
+                 : pagefold_module_function(module, name.c_str(), &program.function_));
       !status)
     return tl::unexpected(status.error());
   // It has been read a moment ago.
   const runtime::Artifact parsed = *runtime::parse(artifact);
   program.onGpu_ = parsed.plan.target.kind == "cuda";
   for (const runtime::FunctionPlan &plan : parsed.plan.functions)
-    if (plan.name == function || parsed.plan.functions.size() == 1)
+    if (plan.graphName() == name) { // variants have the same arguments
       for (const runtime::ArgumentPlan &argument : plan.args)
         program.scalars_.push_back(argument.scalar);
+      break;
+    }
   return program;
 }
 

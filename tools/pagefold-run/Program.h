@@ -40,8 +40,9 @@ Result<std::string> compileArtifact(const std::string &text, const std::string &
 
 class Program {
 public:
-  /// Loads an artifact's bytes and picks a function.
-  static Result<Program> load(const std::string &artifact, const std::string &function);
+  /// Loads an artifact's bytes and picks what was compiled of a graph: for its bounds, where it has
+  /// chosen some.
+  static Result<Program> load(const std::string &artifact, Graph &graph);
 
   const pagefold_function *function() const { return function_; }
   /// Whether it was compiled for a GPU.

@@ -77,7 +77,7 @@ static Result<Program> makeProgram(Graph &graph, const Options &options) {
   Result<std::string> artifact = makeArtifact(graph, options);
   if (!artifact)
     return tl::unexpected(artifact.error());
-  return Program::load(*artifact, graph.function().getName().str());
+  return Program::load(*artifact, graph);
 }
 
 static Status printCounters(const Execution &execution) {

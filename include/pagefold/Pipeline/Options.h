@@ -29,6 +29,7 @@ struct CompileOptions {
   std::string target = "host"; ///< or "cuda"
   std::string cpu;             ///< of the host target; empty: this machine
   std::string code = "ptx";    ///< of the cuda target; or "cubin"
+  std::string bounds;          ///< attn-expand-bounds: in place of what the functions declare
   bool fuse = true;            ///< attn-fuse
   bool onlineSoftmax = true;   ///< off: the materialised baseline
   bool overlapProducts = true; ///< hopper-overlap-products

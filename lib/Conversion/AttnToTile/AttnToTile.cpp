@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "pagefold/Conversion/Passes.h"
+#include "pagefold/Dialect/Attn/IR/DeclaredBounds.h"
 #include "pagefold/Dialect/Attn/IR/PrefixOps.h"
 #include "pagefold/Dialect/Tile/IR/RequestBounds.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -642,7 +643,7 @@ LogicalResult FunctionConverter::convert(Operation *op) {
 }
 
 LogicalResult FunctionConverter::run() {
-  bounds = source->getAttrOfType<attn::BoundsAttr>("attn.bounds");
+  bounds = source->getAttrOfType<attn::BoundsAttr>(attn::kBoundsName);
   if (!bounds)
     return source.emitError(
         "expects the declared maxima as attribute attn.bounds = #attn.bounds<batch .., q_len .., "
@@ -660,7 +661,9 @@ LogicalResult FunctionConverter::run() {
   builder.setInsertionPoint(source);
   target = func::FuncOp::create(builder, source.getLoc(), source.getName(),
                                 builder.getFunctionType(types, {}));
-  target->setAttr("attn.bounds", bounds);
+  target->setAttr(attn::kBoundsName, bounds);
+  if (Attribute graph = source->getAttr(attn::kGraphName))
+    target->setAttr(attn::kGraphName, graph);
   target->setAttr("tile.args", builder.getArrayAttr(descriptions));
   builder.setInsertionPointToStart(target.addEntryBlock());
   if (failed(bindArguments()))

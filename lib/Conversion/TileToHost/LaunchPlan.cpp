@@ -7,6 +7,7 @@
 
 #include "pagefold/Conversion/LaunchPlan.h"
 #include "pagefold/Conversion/KernelAbout.h"
+#include "pagefold/Dialect/Attn/IR/DeclaredBounds.h"
 #include "pagefold/Dialect/Tile/IR/Tile.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -70,6 +71,8 @@ void pagefold::replaceByPlan(func::FuncOp function, const WorkspaceLayout &layou
   limits.set("q_len", number(bounds.getQLen()));
   limits.set("kv_len", number(bounds.getKvLen()));
   limits.set("tokens", number(bounds.maxTokens()));
+  if (Attribute graph = function->getAttr(attn::kGraphName))
+    plan.set("graph", graph);
   plan.set("bounds", limits.getDictionary(builder.getContext()));
   plan.set("args", function->getAttr("tile.args"));
   plan.set("workspace", number(layout.size()));

@@ -80,6 +80,21 @@ pagefold_error *pagefold_module_function(pagefold_module *module, const char *na
   });
 }
 
+pagefold_error *pagefold_module_function_for(pagefold_module *module, const char *graph,
+                                             int64_t batch, int64_t q_len, int64_t kv_len,
+                                             int64_t tokens, pagefold_function **function) {
+  return guarded([&]() -> Status {
+    if (!module || !function)
+      return nullArgument(module ? "a place for the function" : "a module");
+    Result<const Function *> found =
+        unwrap(module)->functionFor(graph ? graph : "", {batch, q_len, kv_len, tokens});
+    if (!found)
+      return tl::unexpected(found.error());
+    *function = wrap(*found);
+    return {};
+  });
+}
+
 const char *pagefold_function_plan_json(const pagefold_function *function) {
   return function ? unwrap(function)->planJson().c_str() : "{}";
 }

@@ -237,6 +237,7 @@ Result<std::string> pagefold::runtime::explainFunction(const Plan &plan,
                                                        const LaunchFacts *launch,
                                                        ExplainFormat format) {
   Json json = {{"function", function.name},
+               {"graph", function.graphName()},
                {"compiler", plan.compiler},
                {"target", {{"kind", plan.target.kind}, {"cpu", plan.target.cpu}}},
                {"options", plan.options},

@@ -138,9 +138,11 @@ std::string totalLines(const Json &launch) {
 
 std::string pagefold::runtime::explainText(const Json &explanation) {
   const Json &target = explanation["target"];
-  std::string text = "'" + plain(explanation["function"]) + "' for " + plain(target["kind"]) +
-                     " (" + plain(target["cpu"]) + "), compiled by " +
-                     plain(explanation["compiler"]) + ":\n";
+  const bool isVariant = explanation["graph"] != explanation["function"];
+  std::string text = "'" + plain(explanation["function"]) + "'" +
+                     (isVariant ? ", a variant of '" + plain(explanation["graph"]) + "'," : "") +
+                     " for " + plain(target["kind"]) + " (" + plain(target["cpu"]) +
+                     "), compiled by " + plain(explanation["compiler"]) + ":\n";
   if (!explanation["options"].empty())
     text += "  options: " + list(explanation["options"]) + "\n";
   std::string bounds;

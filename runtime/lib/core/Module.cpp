@@ -10,6 +10,7 @@
 #include "../cuda/CudaFunction.h"
 #include "HostFunction.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace pagefold::runtime;
@@ -39,20 +40,84 @@ Result<std::unique_ptr<Module>> Module::load(std::string_view bytes) {
   return std::unique_ptr<Module>(new Module(std::move(*functions)));
 }
 
+/// Distinct names in the plan's order.
+using Names = std::vector<std::string_view>;
+
+static void addTo(Names &names, std::string_view name) {
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    names.push_back(name);
+}
+
+static std::string quoted(const Names &names) {
+  std::string text;
+  for (std::string_view name : names)
+    text.append(text.empty() ? "'" : ", '").append(name) += "'";
+  return text;
+}
+
 Result<const Function *> Module::function(std::string_view name) const {
   if (name.empty() && functions_.size() == 1)
     return functions_.front().get();
-  std::string names;
+  Names names, variants;
   for (const std::unique_ptr<Function> &function : functions_) {
-    if (!name.empty() && function->plan().name == name)
+    const FunctionPlan &plan = function->plan();
+    if (!name.empty() && plan.name == name)
       return function.get();
-    names += (names.empty() ? "'" : ", '") + function->plan().name + "'";
+    addTo(names, plan.name);
+    if (plan.graph == name)
+      addTo(variants, plan.name);
   }
   if (name.empty())
     return fail(ErrorCode::InvalidArgument,
-                "expects the name of a function, as the module has several: " + names);
+                "expects the name of a function, as the module has several: " + quoted(names));
+  if (!variants.empty())
+    return fail(ErrorCode::NotFound, "the graph '" + std::string(name) +
+                                         "' was compiled for several maxima, as " +
+                                         quoted(variants) +
+                                         "; take one of these, or ask for the one for a batch");
   return fail(ErrorCode::NotFound,
-              "the module has no function '" + std::string(name) + "', it has " + names);
+              "the module has no function '" + std::string(name) + "', it has " + quoted(names));
+}
+
+/// What of the batch is above a function's maxima, "kv_len 9000 > 8192"; empty where nothing is.
+static std::string excess(const FunctionPlan &plan, const BatchExtent &extent) {
+  const int64_t tokens = extent.tokens ? extent.tokens : extent.batch * extent.qLen;
+  for (auto [name, value] : {std::pair{"batch", extent.batch}, std::pair{"q_len", extent.qLen},
+                             std::pair{"kv_len", extent.kvLen}, std::pair{"tokens", tokens}}) {
+    auto bound = plan.bounds.find(name);
+    if (bound != plan.bounds.end() && value > bound->second)
+      return std::string(name) + " " + std::to_string(value) + " > " +
+             std::to_string(bound->second);
+  }
+  return {};
+}
+
+Result<const Function *> Module::functionFor(std::string_view graph,
+                                             const BatchExtent &extent) const {
+  Names graphs;
+  for (const std::unique_ptr<Function> &function : functions_)
+    addTo(graphs, function->plan().graphName());
+  if (graph.empty() && graphs.size() > 1)
+    return fail(ErrorCode::InvalidArgument,
+                "expects the name of a graph, as the module has several: " + quoted(graphs));
+  if (!graph.empty() && std::find(graphs.begin(), graphs.end(), graph) == graphs.end())
+    return fail(ErrorCode::NotFound, "the module has no graph '" + std::string(graph) +
+                                         "', it has " + quoted(graphs));
+  if (extent.batch < 0 || extent.qLen < 0 || extent.kvLen < 0 || extent.tokens < 0 ||
+      (extent.qLen && extent.batch > INT64_MAX / extent.qLen))
+    return fail(ErrorCode::InvalidArgument,
+                "expects batch, q_len, kv_len and tokens of at least 0 that can be multiplied");
+  std::string reasons;
+  for (const std::unique_ptr<Function> &function : functions_) {
+    if (!graph.empty() && function->plan().graphName() != graph)
+      continue;
+    std::string above = excess(function->plan(), extent);
+    if (above.empty())
+      return function.get();
+    reasons += (reasons.empty() ? "" : ", ") + above + " of '" + function->plan().name + "'";
+  }
+  return fail(ErrorCode::InvalidArgument, "no variant holds the batch: " + reasons +
+                                              "; declare larger maxima (attn.bounds)");
 }
 
 Result<TileCounters> Function::counters(const void *workspace) const {

@@ -79,6 +79,8 @@ Json functionToJson(const FunctionPlan &function) {
                {"error_word", offsetToJson(function.errorWord)},
                {"counters", offsetToJson(function.counters)},
                {"kernels", kernelsToJson(function)}};
+  if (!function.graph.empty())
+    json["graph"] = function.graph;
   for (const Remark &remark : function.remarks)
     json["remarks"].push_back(remarkToJson(remark));
   return json;
@@ -166,6 +168,8 @@ std::optional<int64_t> offsetFromJson(JsonReader &reader, const Json &json, cons
 FunctionPlan functionFromJson(JsonReader &reader, const Json &json) {
   FunctionPlan function;
   function.name = reader.string(json, "name");
+  if (json.is_object() && json.contains("graph"))
+    function.graph = reader.string(json, "graph");
   const Json *bounds = reader.field(json, "bounds");
   if (bounds && bounds->is_object()) {
     for (const auto &[name, bound] : bounds->items())
@@ -289,6 +293,7 @@ std::string pagefold::runtime::describe(const Plan &plan, const FunctionPlan &fu
     (arg.access == Access::Write ? results : args).push_back(std::move(json));
   }
   return print({{"name", function.name},
+                {"graph", function.graphName()},
                 {"compiler", plan.compiler},
                 {"target", targetToJson(plan.target)},
                 {"bounds", function.bounds},

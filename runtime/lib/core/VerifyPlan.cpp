@@ -153,5 +153,9 @@ Status pagefold::runtime::verify(const Plan &plan) {
     if (!names.insert(function.name).second)
       return broken(function, "expects distinct function names, got this one twice");
   }
+  for (const FunctionPlan &function : plan.functions)
+    if (!function.graph.empty() && names.count(function.graph))
+      return broken(function, "expects a graph that no function is named as, got '" +
+                                  function.graph + "'");
   return {};
 }

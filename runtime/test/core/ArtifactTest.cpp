@@ -41,6 +41,7 @@ TEST(Artifact, ParseGivesWhatWasSerialized) {
   Plan plan = testPlan();
   plan.functions[0].args[1].shape[1] = Extent::any();
   plan.functions[0].args[2].shape[0] = Extent::symbolic("batch", 1);
+  plan.functions[0].graph = "graph";
   CodeSection sections[] = {{"elf-shared", testCode()}, {"note", "odd"}, {"empty", ""}};
   Result<std::string> bytes = serialize(plan, sections);
   ASSERT_TRUE(bytes) << messageOf(bytes);
@@ -155,6 +156,8 @@ TEST(Artifact, RulesOfAPlan) {
             "function 'gather': expects at least one kernel");
   EXPECT_EQ(verdict([](FunctionPlan &f) { f.kernels[0].symbol = "a b"; }),
             "function 'gather': expects a C symbol for each kernel, got 'a b'");
+  EXPECT_EQ(verdict([](FunctionPlan &f) { f.graph = "words"; }),
+            "function 'gather': expects a graph that no function is named as, got 'words'");
   EXPECT_EQ(verdict([](FunctionPlan &f) { f.name = "words"; }),
             "function 'words': expects distinct function names, got this one twice");
 }

@@ -234,6 +234,64 @@ TEST_F(Launch, FunctionsAreFoundByName) {
   EXPECT_EQ(found, nullptr);
 }
 
+TEST_F(Launch, VariantsAreFoundByTheirMaxima) {
+  Plan plan = testPlan();
+  FunctionPlan variant = plan.functions[0];
+  plan.functions.clear();
+  auto add = [&](const char *name, const char *graph, std::map<std::string, int64_t> bounds) {
+    variant.name = name;
+    variant.graph = graph;
+    variant.bounds = std::move(bounds);
+    plan.functions.push_back(variant);
+  };
+  add("small", "layer", {{"batch", 8}, {"q_len", 1}, {"kv_len", 100}, {"tokens", 8}});
+  add("rows", "layer", {{"batch", 2}, {"q_len", 64}, {"kv_len", 100}, {"tokens", 70}});
+  add("large", "layer", {{"batch", 8}, {"q_len", 64}, {"kv_len", 1000}, {"tokens", 512}});
+  add("other", "", {{"batch", 1}, {"q_len", 1}, {"kv_len", 1}, {"tokens", 1}});
+  std::string bytes = testArtifact(plan);
+  pagefold_module *module = nullptr;
+  ASSERT_EQ(message(pagefold_module_load(bytes.data(), bytes.size(), &module)), "");
+  auto variantFor = [&](const char *graph, int64_t batch, int64_t qLen, int64_t kvLen,
+                        int64_t tokens = 0) -> std::string {
+    pagefold_function *found = nullptr;
+    std::string error =
+        message(pagefold_module_function_for(module, graph, batch, qLen, kvLen, tokens, &found));
+    if (!error.empty())
+      return error;
+    for (const char *name : {"small", "rows", "large", "other"})
+      if (function(module, name) == found)
+        return name;
+    return "none of them";
+  };
+  EXPECT_EQ(variantFor("layer", 8, 1, 100), "small");
+  EXPECT_EQ(variantFor("layer", 0, 0, 0), "small");
+  EXPECT_EQ(variantFor("layer", 8, 1, 101), "large");
+  EXPECT_EQ(variantFor("layer", 2, 2, 100), "rows");
+  EXPECT_EQ(variantFor("layer", 2, 64, 100, 65), "rows");
+  EXPECT_EQ(variantFor("layer", 2, 64, 100, 71), "large") << "one number is enough";
+  EXPECT_EQ(variantFor("layer", 2, 64, 100), "large") << "tokens left out are batch x q_len";
+  EXPECT_EQ(variantFor("other", 1, 1, 1), "other") << "a function is its own variant";
+  EXPECT_EQ(variantFor("layer", 9, 1, 2000),
+            "no variant holds the batch: batch 9 > 8 of 'small', batch 9 > 2 of 'rows', "
+            "batch 9 > 8 of 'large'; declare larger maxima (attn.bounds)");
+  EXPECT_EQ(variantFor("other", 1, 1, 2), "no variant holds the batch: kv_len 2 > 1 of 'other'; "
+                                          "declare larger maxima (attn.bounds)");
+  EXPECT_EQ(variantFor("small", 1, 1, 1),
+            "the module has no graph 'small', it has 'layer', 'other'");
+  EXPECT_EQ(variantFor(nullptr, 1, 1, 1),
+            "expects the name of a graph, as the module has several: 'layer', 'other'");
+  for (int64_t bad : {int64_t{-1}, INT64_MAX})
+    EXPECT_EQ(variantFor("layer", bad, 2, 1),
+              "expects batch, q_len, kv_len and tokens of at least 0 that can be multiplied");
+  pagefold_function *found = nullptr;
+  EXPECT_EQ(message(pagefold_module_function(module, "layer", &found)),
+            "the graph 'layer' was compiled for several maxima, as 'small', 'rows', 'large'; take "
+            "one of these, or ask for the one for a batch");
+  EXPECT_EQ(message(pagefold_module_function_for(module, "layer", 1, 1, 1, 1, nullptr)),
+            message(pagefold_module_function(module, "layer", nullptr)));
+  pagefold_module_free(module);
+}
+
 TEST_F(Launch, PlanTellsArgumentsAndResults) {
   std::string json = pagefold_function_plan_json(function(module_, "gather"));
   EXPECT_NE(json.find(R"("args":[{"name":"cache.values","dtype":"f32","shape":[null,8])"),

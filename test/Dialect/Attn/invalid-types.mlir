@@ -92,11 +92,37 @@ module attributes {attn.bounds = #attn.bounds<batch 4, q_len 2, kv_len 8>} {}
 // -----
 
 // bounds are #attn.bounds
-// expected-error@+1 {{expects 'attn.bounds' to be an #attn.bounds attribute, got 4 : i64}}
+// expected-error@+1 {{expects 'attn.bounds' to be an #attn.bounds attribute or a list of them, got 4 : i64}}
 func.func private @f() attributes {attn.bounds = 4}
 
 // -----
 
 // A misspelt attribute declares nothing, so it is refused.
-// expected-error@+1 {{expects no attribute 'attn.bound' of the attn dialect, which knows 'attn.bounds' only}}
+// expected-error@+1 {{expects no attribute 'attn.bound' of the attn dialect, which knows 'attn.bounds' and 'attn.graph' only}}
 func.func private @f() attributes {attn.bound = #attn.bounds<batch 4, q_len 2, kv_len 8>}
+
+// -----
+
+// expected-error@+1 {{expects 'attn.bounds' to be an #attn.bounds attribute or a list of them, got [#attn.bounds<batch 4, q_len 2, kv_len 8>, 4]}}
+func.func private @f() attributes {attn.bounds = [#attn.bounds<batch 4, q_len 2, kv_len 8>, 4]}
+
+// -----
+
+// expected-error@+1 {{expects at least one #attn.bounds in the list of 'attn.bounds', got none}}
+func.func private @f() attributes {attn.bounds = []}
+
+// -----
+
+// An entry that no batch would take. Tokens that are left out count as batch x q_len.
+// expected-error@+1 {{to hold calls that those before it do not, as the first that fits is taken; #attn.bounds<batch 4, q_len 2, kv_len 8, tokens 7> comes after #attn.bounds<batch 4, q_len 2, kv_len 8>}}
+func.func private @f() attributes {attn.bounds = [#attn.bounds<batch 4, q_len 2, kv_len 8>, #attn.bounds<batch 4, q_len 2, kv_len 8, tokens 7>]}
+
+// -----
+
+// One that has more in one number alone is taken.
+func.func private @f() attributes {attn.bounds = [#attn.bounds<batch 4, q_len 2, kv_len 8, tokens 7>, #attn.bounds<batch 4, q_len 2, kv_len 8>]}
+
+// -----
+
+// expected-error@+1 {{expects 'attn.graph' to be a string, got 4 : i64}}
+func.func private @f() attributes {attn.graph = 4}

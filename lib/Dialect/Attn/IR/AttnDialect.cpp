@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "pagefold/Dialect/Attn/IR/DeclaredBounds.h"
 #include "pagefold/Dialect/Attn/IR/PrefixOps.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -31,17 +32,27 @@ void AttnDialect::initialize() {
       >();
 }
 
-/// `attn.bounds` is the only attribute of ours that other ops may carry: a misspelt one would
-/// otherwise silently declare nothing.
+/// What is ours on ops of others; a misspelt name would otherwise silently declare nothing.
 LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if (attribute.getName() != "attn.bounds")
-    return op->emitError() << "expects no attribute '" << attribute.getName().getValue()
-                           << "' of the attn dialect, which knows 'attn.bounds' only";
+  StringRef name = attribute.getName();
+  if (name != kBoundsName && name != kGraphName)
+    return op->emitError() << "expects no attribute '" << name
+                           << "' of the attn dialect, which knows '" << kBoundsName << "' and '"
+                           << kGraphName << "' only";
   if (!isa<FunctionOpInterface>(op))
-    return op->emitError() << "expects 'attn.bounds' on a function, got it on '" << op->getName()
+    return op->emitError() << "expects '" << name << "' on a function, got it on '" << op->getName()
                            << "'";
+  if (name == kGraphName)
+    return isa<StringAttr>(attribute.getValue())
+               ? success()
+               : op->emitError() << "expects '" << name << "' to be a string, got "
+                                 << attribute.getValue();
+  auto list = dyn_cast<ArrayAttr>(attribute.getValue());
+  if (list && llvm::all_of(list, llvm::IsaPred<BoundsAttr>))
+    return verifyBoundsList([&] { return op->emitError(); }, declaredBounds(op));
   if (!isa<BoundsAttr>(attribute.getValue()))
-    return op->emitError() << "expects 'attn.bounds' to be an #attn.bounds attribute, got "
+    return op->emitError() << "expects '" << name
+                           << "' to be an #attn.bounds attribute or a list of them, got "
                            << attribute.getValue();
   return success();
 }

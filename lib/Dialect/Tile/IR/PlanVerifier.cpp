@@ -137,6 +137,8 @@ LogicalResult PlanOp::verify() {
   auto bounds = plan.getAs<DictionaryAttr>("bounds");
   if (!bounds || !llvm::all_of(bounds, [](NamedAttribute b) { return isCount(b.getValue()); }))
     return emitOpError("C2: expects bounds to map names to integers");
+  if (Attribute graph = plan.get("graph"); graph && !isa<StringAttr>(graph))
+    return emitOpError("C2: expects graph to be the name of a graph");
   if (failed(verifyEntries(*this, plan, "C3", "args", "a name, a dtype, a shape and an access",
                            isArgument)) ||
       failed(verifyEntries(*this, plan, "C4", "kernels",

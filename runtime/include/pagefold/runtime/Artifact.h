@@ -162,6 +162,9 @@ struct WorkspaceFill {
 /// How one function is launched. Sizes and offsets are in bytes.
 struct FunctionPlan {
   std::string name;
+  /// Of a graph that was compiled for several maxima, whose variants are functions: its name; else
+  /// empty.
+  std::string graph = {};
   /// Declared maxima ("batch", "tokens", "q_len", "kv_len"). A shape symbol of the same name may
   /// not exceed its bound.
   std::map<std::string, int64_t> bounds;
@@ -174,6 +177,8 @@ struct FunctionPlan {
   std::optional<int64_t> counters;  ///< where the TileCounters lie, when compiled with them
   std::vector<KernelPlan> kernels;  ///< in order
   std::vector<Remark> remarks;      ///< of the compile, to explain it
+
+  const std::string &graphName() const { return graph.empty() ? name : graph; }
   bool operator==(const FunctionPlan &) const = default;
 };
 

@@ -89,6 +89,14 @@ private:
   std::string json_;
 };
 
+/// What a launch needs of a function's declared maxima.
+struct BatchExtent {
+  int64_t batch = 1;  ///< requests
+  int64_t qLen = 1;   ///< query rows of the request that has most
+  int64_t kvLen = 1;  ///< keys of the request that has most, those of this launch included
+  int64_t tokens = 0; ///< query rows of all requests; 0: batch x qLen
+};
+
 class Module {
 public:
   /// Loads an artifact. The bytes are needed during the call only.
@@ -98,6 +106,11 @@ public:
 
   /// A function by name; with an empty name the only one.
   Result<const Function *> function(std::string_view name) const;
+
+  /// The variant of a graph for a batch: the first in the order of its declared maxima that hold it.
+  /// The graph by name, with an empty name the only one; one that was compiled for one set of
+  /// maxima is its own variant. InvalidArgument where none holds the batch.
+  Result<const Function *> functionFor(std::string_view graph, const BatchExtent &extent) const;
 
 private:
   explicit Module(std::vector<std::unique_ptr<Function>> functions)

@@ -144,6 +144,14 @@ def Attn_BoundsAttr : Attn_Attr<"Bounds", "bounds"> {
     Constraints:
     * C1: batch, q_len, kv_len and tokens are from 1 to 2^31 - 1: indices are i32.
     * C2: tokens <= batch x q_len.
+
+    A function may declare a list of them, smaller ones first, and is compiled for each (`attn-expand-bounds`); an entry that
+    one before it holds is refused.
+
+    ```mlir
+    func.func private @layer() attributes {attn.bounds = [#attn.bounds<batch 64, q_len 1, kv_len 8192>,
+                                                          #attn.bounds<batch 8, q_len 512, kv_len 8192>]}
+    ```
   }];
   let parameters = (ins AttrParameter<"int64_t", "most requests">:$batch,
                         AttrParameter<"int64_t", "most query rows of a request">:$qLen,

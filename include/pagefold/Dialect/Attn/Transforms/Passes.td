@@ -69,6 +69,56 @@ def AttnCascade : Pass<"attn-cascade", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"numCut", "num-cut", "Attentions in two parts">];
 }
 
+def AttnExpandBounds : Pass<"attn-expand-bounds", "::mlir::ModuleOp"> {
+  let summary = "Makes a variant of a graph for each of its declared maxima";
+  let description = [{
+    **Requires** functions on tensors (level 1), before anything is decided by their bounds.
+
+    **Ensures** that each function declares one `#attn.bounds`. A function with a list of them becomes a function for each, in
+    the list's order, that names the graph it came from (`attn.graph`). The option `bounds` puts a list in place of what the
+    functions declare: `batch 64, q_len 1, kv_len 8192; batch 8, q_len 512, kv_len 8192, tokens 1024`.
+
+    **Idea.** A schedule, its workspace and its tables are chosen for declared maxima. A graph that is used for single tokens and for
+    prompts is compiled for both, into one artifact; whoever launches knows its batch and takes the first variant that holds it
+    (`pagefold_module_function_for`). So smaller maxima stand first, and an entry that an earlier one covers is refused.
+
+    **Example**
+
+    ```mlir
+    func.func @layer(%q: tensor<?x32x128xbf16>, %cache: !cache, %rows: tensor<?xi32>) -> tensor<?x32x128xbf16>
+        attributes {attn.bounds = [#attn.bounds<batch 64, q_len 1, kv_len 8192>,
+                                   #attn.bounds<batch 8, q_len 512, kv_len 8192, tokens 1024>]} {
+      %o = attn.attention %q, %cache rows(%rows) scale 0.088388 mask <causal>
+        : tensor<?x32x128xbf16>, !cache, tensor<?xi32> -> tensor<?x32x128xbf16>
+      return %o : tensor<?x32x128xbf16>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @layer_b64_q1_kv8192(%q: tensor<?x32x128xbf16>, %cache: !cache, %rows: tensor<?xi32>) -> tensor<?x32x128xbf16>
+        attributes {attn.bounds = #attn.bounds<batch 64, q_len 1, kv_len 8192>, attn.graph = "layer"} {
+      %o = attn.attention %q, %cache rows(%rows) scale 0.088388 mask <causal>
+        : tensor<?x32x128xbf16>, !cache, tensor<?xi32> -> tensor<?x32x128xbf16>
+      return %o : tensor<?x32x128xbf16>
+    }
+    func.func @layer_b8_q512_kv8192_t1024(%q: tensor<?x32x128xbf16>, %cache: !cache, %rows: tensor<?xi32>) -> tensor<?x32x128xbf16>
+        attributes {attn.bounds = #attn.bounds<batch 8, q_len 512, kv_len 8192, tokens 1024>, attn.graph = "layer"} {
+      %o = attn.attention %q, %cache rows(%rows) scale 0.088388 mask <causal>
+        : tensor<?x32x128xbf16>, !cache, tensor<?xi32> -> tensor<?x32x128xbf16>
+      return %o : tensor<?x32x128xbf16>
+    }
+    ```
+
+    **Does not** share code between variants, and makes none by itself.
+  }];
+  let options = [
+    Option<"bounds", "bounds", "std::string", "\"\"", "What all functions declare, in place of their own">];
+  let dependentDialects = ["::pagefold::attn::AttnDialect"];
+  let statistics = [Statistic<"numVariants", "num-variants", "Functions made for an entry of a list">];
+}
+
 def AttnFuse : Pass<"attn-fuse", "::mlir::func::FuncOp"> {
   let summary = "Moves row-wise and elementwise ops into attn.attention and attn.append";
   let description = [{

@@ -731,7 +731,7 @@ def Tile_PlanOp : Tile_Op<"plan", [IsolatedFromAbove]> {
     Constraints:
     * C1: workspace and workspace_head are integers of at least 0, as are scratch and error_word of the host's kernels
       (counters too, where there).
-    * C2: bounds maps names to integers.
+    * C2: bounds maps names to integers; graph, where there, names the graph that the function is a variant of.
     * C3: each of args has a name, a dtype, a shape of integers, symbols and unit, and an access: read, write or
       readwrite; align, where there, is an integer.
     * C4: each of kernels has a symbol and either workers (one or all), or threads, shared, params, and ctas or
