@@ -180,31 +180,39 @@ void Kernel::count(Counter counter, llvm::function_ref<Value()> amount) {
                               ValueRange{b.index(static_cast<int64_t>(counter))});
 }
 
+/// Whether a word of the error word is still to be written.
+static Value isFree(HostBuilder &b, Value word) {
+  Value zero = arith::ConstantIntOp::create(b, b.getI64Type(), 0);
+  return b.compare(arith::CmpIPredicate::eq, word, zero);
+}
+
+/// Writes a word that is free, by compare-exchange: that is acquire and release for the whole system
+/// on every target, where NVPTX has exchanges relaxed.
+static void claim(HostBuilder &b, Value words, int64_t at, Value value) {
+  auto op = memref::GenericAtomicRMWOp::create(b, words, ValueRange{b.index(at)});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(op.getBody());
+  Value holder = op.getCurrentValue();
+  memref::AtomicYieldOp::create(b, b.select(isFree(b, holder), value, holder));
+}
+
 void Kernel::report(Value request, const Finding &finding) {
   Value word = errorWord(), first = b.index(0);
   auto number = [&](Value value) {
     return Value(arith::IndexCastOp::create(b, b.getI64Type(), value));
   };
-  Value zero = arith::ConstantIntOp::create(b, b.getI64Type(), 0);
-  auto isFree = [&](Value holder) { return b.compare(arith::CmpIPredicate::eq, holder, zero); };
   Value wrong = b.compare(arith::CmpIPredicate::ne, finding.reason, first);
   // A claim costs an atomic: only where there is something to claim.
   b.ifThen(wrong, [&] {
-    b.ifThen(isFree(b.load(word, {first})), [&] {
+    b.ifThen(isFree(b, b.load(word, {first})), [&] {
       Value mine = number(b.add(request, 1));
-      auto claim = memref::GenericAtomicRMWOp::create(b, word, ValueRange{first});
-      {
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPointToStart(claim.getBody());
-        Value holder = claim.getCurrentValue();
-        memref::AtomicYieldOp::create(b, b.select(isFree(holder), mine, holder));
-      }
+      claim(b, word, 0, mine);
       // Workers that report the same request all find that it is theirs, and write the same.
       Value holds = b.compare(arith::CmpIPredicate::eq, b.load(word, {first}), mine);
       b.ifThen(holds, [&] {
-        Value words[] = {finding.reason, finding.value, finding.limit};
-        for (auto [i, value] : llvm::enumerate(words))
-          b.store(number(value), word, {b.index(static_cast<int64_t>(i) + 1)});
+        b.store(number(finding.value), word, {b.index(2)});
+        b.store(number(finding.limit), word, {b.index(3)});
+        claim(b, word, 1, number(finding.reason)); // last: a host may read while kernels run
       });
     });
   });

@@ -21,8 +21,10 @@
 // CHECK:   scf.if %[[FREE]]
 // CHECK:   memref.generic_atomic_rmw %[[WORD]][%c0]
 // CHECK:   scf.if
-// CHECK-COUNT-3: memref.store %{{.*}}, %[[WORD]]
-// CHECK:   }
+// The reason comes last, with release.
+// CHECK:   memref.store %{{.*}}, %[[WORD]][%c2]
+// CHECK:   memref.store %{{.*}}, %[[WORD]][%c3]
+// CHECK:   memref.generic_atomic_rmw %[[WORD]][%c1]
 // CHECK-COUNT-3: memref.store %{{.*}}, %[[EXTENTS]]
 // CHECK: return
 // CHECK: tile.plan @paged {{.*}} kernels = [{op = "tile.batch", symbol = "paged_k0", workers = "one"}]
