@@ -52,6 +52,16 @@ Value pagefold::hopper::loadElement(SpaceKernel &kernel, Value buffer, ValueRang
                                : arith::ExtSIOp::create(b, b.getI32Type(), loaded).getResult();
 }
 
+Value pagefold::hopper::loadOfRows(SpaceKernel &kernel, Value buffer, Value index, Value valid) {
+  if (!isa<VectorType>(index.getType()))
+    return loadElement(kernel, buffer, {index}, valid);
+  HopperBuilder &b = kernel.builder();
+  Values both;
+  for (int64_t i : {0, 1})
+    both.push_back(loadElement(kernel, buffer, {b.element(index, i)}, valid));
+  return b.vectorOf(both);
+}
+
 Value pagefold::hopper::emitRegion(SpaceKernel &kernel, Region &region, ValueRange arguments) {
   HopperBuilder &b = kernel.builder();
   Block &block = region.front();

@@ -25,6 +25,10 @@ mlir::Value emitRegion(SpaceKernel &kernel, mlir::Region &region, mlir::ValueRan
 mlir::Value loadElement(SpaceKernel &kernel, mlir::Value buffer, mlir::ValueRange indices,
                         mlir::Value valid = {});
 
+/// The same of a buffer of one dimension, at an i32 or at what a lane holds for its two rows.
+mlir::Value loadOfRows(SpaceKernel &kernel, mlir::Value buffer, mlir::Value index,
+                       mlir::Value valid = {});
+
 } // namespace pagefold::hopper
 
 #endif // PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_ELEMENTS_H

@@ -29,18 +29,8 @@ MaskValues::MaskValues(SpaceKernel &kernel, const FoldSpace &space, const Reques
 
 Values MaskValues::rowValues(Value q) {
   Values values;
-  for (Value table : space.maskRowValues) {
-    Value token = b.add(q, request.firstToken);
-    if (!isa<VectorType>(q.getType())) {
-      values.push_back(loadElement(kernel, table, {token}, valid));
-      continue;
-    }
-    Values both;
-    for (int64_t i : {0, 1})
-      both.push_back(
-          loadElement(kernel, table, {vector::ExtractOp::create(b, token, i).getResult()}, valid));
-    values.push_back(vector::FromElementsOp::create(b, b.rowsType(b.getI32Type()), both));
-  }
+  for (Value table : space.maskRowValues)
+    values.push_back(loadOfRows(kernel, table, b.add(q, request.firstToken), valid));
   return values;
 }
 
