@@ -20,6 +20,7 @@ struct SpaceFacts {
   bool oneRange = false;
   bool neverEmpty = false;
   llvm::StringRef share = "items";
+  int64_t groupRows = 0;
   int64_t rowUnit = 1, workers = 1;
   bool tensorCores = false;
   int64_t stages = 0;

@@ -175,6 +175,8 @@ void AboutBuilder::describeSpace(tile::SpaceOp space) {
   flag(list, "one_range", facts.oneRange);
   flag(list, "never_empty", facts.neverEmpty);
   flag(list, "tensor_cores", facts.tensorCores);
+  if (facts.groupRows)
+    number(list, "group_rows", facts.groupRows);
   list.set("share", b.getStringAttr(facts.share));
   number(list, "row_unit", facts.rowUnit);
   number(list, "workers", facts.workers);

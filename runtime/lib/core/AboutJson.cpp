@@ -56,6 +56,7 @@ template <typename Walk> void fields(Walk &walk, SpacePlan &space) {
   walk("kv_tile", space.kvTile);
   walk("splits", space.splits);
   walk("packed", space.packed);
+  walk("group_rows", space.groupRows);
   walk("one_range", space.oneRange);
   walk("never_empty", space.neverEmpty);
   walk("share", space.share);

@@ -49,6 +49,8 @@ void addSchedule(const KernelAbout &about, Json &json) {
   const SpacePlan &space = *about.space;
   json["form"] = about.form;
   json["q_tile"] = space.qTile;
+  if (space.groupRows)
+    json["group_rows"] = space.groupRows;
   json["kv_tile"] = space.kvTile;
   json["splits"] = space.splits;
   if (about.stages)

@@ -64,7 +64,7 @@ std::string scheduleText(const Json &kernel) {
   if (!kernel.contains("form"))
     return "";
   std::string text = ", " + plain(kernel["form"]);
-  for (const char *key : {"q_tile", "kv_tile", "splits", "stages"})
+  for (const char *key : {"q_tile", "group_rows", "kv_tile", "splits", "stages"})
     if (kernel.contains(key))
       text += std::string(", ") + key + " " + plain(kernel[key]);
   if (!kernel.contains("pages"))

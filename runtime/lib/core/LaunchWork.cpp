@@ -91,7 +91,9 @@ public:
   SpaceCounter(const FunctionPlan &function, const SpacePlan &space, const ArgumentReader &reader)
       : function_(function), space_(space), reader_(reader),
         heads_(space.packed ? space.kvHeads : space.kvHeads * space.group),
-        rowsOfOne_(space.packed ? space.group : 1) {
+        rowsOfOne_(!space.packed     ? 1
+                   : space.groupRows ? space.groupRows
+                                     : space.group) {
     size_t bounds = 4 + 2 * space.rowValueArgs.size() + space.symbolArgs.size();
     visits_ = WorkProgram::parse(space.visits, bounds);
     test_ = WorkProgram::parse(space.test, bounds + 1);
@@ -299,7 +301,7 @@ private:
   const SpacePlan &space_;
   const ArgumentReader &reader_;
   const int64_t heads_;     ///< items of a query tile
-  const int64_t rowsOfOne_; ///< packed rows of a query row
+  const int64_t rowsOfOne_; ///< rows of a tile that a query row takes
   std::optional<WorkProgram> visits_, test_, visible_;
   Numbers rows_, keys_;
   std::vector<Numbers> symbols_, rowValues_;

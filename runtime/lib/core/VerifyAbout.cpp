@@ -37,7 +37,7 @@ std::string faultOf(const FunctionPlan &function, const SpacePlan &space) {
     if (number < 1 || number > kMost)
       return "counts from 1 to 2^31, got " + std::to_string(number);
   for (int64_t number : {space.kDim, space.vDim, space.kvRowBytes, space.queryRowBytes,
-                         space.outputRowBytes, space.pageSize})
+                         space.outputRowBytes, space.pageSize, space.groupRows})
     if (number < 0 || number > kMost)
       return "sizes from 0 to 2^31, got " + std::to_string(number);
   if (!isNumbers(function, space.rowsArg) ||

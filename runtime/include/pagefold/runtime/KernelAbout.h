@@ -45,6 +45,7 @@ struct SpacePlan {
   int64_t kvHeads = 1, group = 1, kDim = 0, vDim = 0;
   int64_t qTile = 1, kvTile = 1, splits = 1;
   bool packed = false;     ///< a query tile holds rows of all heads of a group; else of one head
+  int64_t groupRows = 0;   ///< of a packed tile, for a query row, with padding; 0: the group's
   bool oneRange = false;   ///< all tiles are visited from the first visible one to the last
   bool neverEmpty = false; ///< one tile is visited where a request has rows, and no key to see
   /// What a launch shares out: items; parts of items, `splits` at most, where items alone do not
