@@ -183,6 +183,31 @@ def test_prefill_is_bound_by_computation_and_its_padding_by_shape():
     assert space_of(function.explain(**big([17] * 64, [4096] * 64)))["launch"]["class"] == "shape"
 
 
+def test_packed_tiles_read_keys_once_for_a_group():
+    graph = decode_graph(**BIG, batch=32, q_len=16, kv_len=8192)
+    function = pf.compile(graph, target="cuda", split_rows=False).function()
+    call = big([16] * 32, [8192] * 32)
+    kernel = space_of(function.explain(**call))
+    assert (kernel["form"], kernel["group_rows"]) == ("pipelined", 4)
+    assert "q_tile 128, group_rows 4, kv_tile 128" in function.explain(format="text", **call)
+    launch = kernel["launch"]
+    # One tile a request and KV head: 64 rows, multiplied as 128. The last of 64 KV tiles holds the diagonal.
+    assert launch["tiles"] == {"full": 32 * 8 * 63, "partial": 32 * 8, "skipped": 0}
+    assert launch["executed_flops"] == 2 * 256 * 128 * 128 * 32 * 8 * 64
+    assert launch["loads"] == launch["bytes"]
+
+
+def test_a_padded_group_fills_tiles_sooner():
+    sizes = {"heads": 10, "kv_heads": 2, "dim": 64, "page": 16}
+    graph = decode_graph(dtype="bf16", **sizes, batch=2, q_len=20, kv_len=1024, mask=pf.no_mask())
+    function = pf.compile(graph, target="cuda", split_rows=False).function()
+    kernel = space_of(function.explain(**arguments([20, 16], [1024, 1024], dtype=np.uint16, **sizes)))
+    assert kernel["group_rows"] == 8
+    # 20 rows of 5 heads take 160 rows of tiles, 16 take 128: two tiles and one, of each of 2 KV heads.
+    assert kernel["launch"]["tiles"] == {"full": 2 * 3 * 8, "partial": 0, "skipped": 0}
+    assert kernel["launch"]["executed_flops"] == 2 * 128 * 128 * 128 * 2 * 3 * 8
+
+
 def test_a_measured_time_is_a_part_of_the_roofline():
     graph = decode_graph(**BIG, batch=32, q_len=1, kv_len=8192)
     function = pf.compile(graph, target="cuda").function()

@@ -20,6 +20,12 @@ using namespace pagefold::hopper;
 /// Named barriers of the warpgroups from this one on: each keeps one warpgroup together.
 static constexpr int64_t kWarpgroupBarrier = 4;
 
+/// Rows of a warpgroup's fragment that a warp has.
+static constexpr int64_t kWarpRows = kHopper.fragmentRows / (kWarpgroup / kWarp);
+
+/// The place of a row that has no result, and no result has.
+static constexpr int64_t kNoPlace = std::numeric_limits<int32_t>::max();
+
 namespace {
 
 class ConsumerEmitter {
@@ -27,8 +33,10 @@ public:
   ConsumerEmitter(SpaceKernel &kernel, const PipelinedSpace &space, const SharedAllocations &shared,
                   Value warpgroup, Value warp)
       : kernel(kernel), b(kernel.builder()), space(space), shared(shared), warpgroup(warpgroup),
-        warpgroupRow(b.mul(warpgroup, space.warpgroupRows())),
+        warpgroupRow(b.mul(warpgroup, space.warpgroupRows())), warp(warp),
         laneRows(b.add(b.rowNumbers(), warpgroupRow)),
+        laneQueries(b.divide(laneRows, space.groupRows)),
+        inGroup(space.packed ? b.remainder(laneRows, space.groupRows) : Value()),
         barrier(b.add(warpgroup, kWarpgroupBarrier)) {
     // A score region sees the scaled score; without one the scale is part of the exponent's. Were
     // it an immediate, ptxas would order the exponentials so that the held-back release of K and
@@ -46,7 +54,8 @@ private:
   };
   struct Tile {
     Request request;
-    Value firstRow, head;
+    Value firstRow;
+    Value head;  ///< of all rows, or of the lane's where tiles are packed
     Value q;     ///< of the lane's rows
     Value query; ///< fragment, or null
     Value queryTurn;
@@ -60,8 +69,10 @@ private:
   Value foldTile(const Tile &tile, ValueRange note, Value turn);
   void finish(const Tile &tile, const State &state, bool isWhole);
   void finishPart(const Tile &tile, ValueRange note, const State &state);
+  Value warpHasRows(const Tile &tile);
   Value epilogue(const Tile &tile, Value output);
   void storeOutput(const Tile &tile, Value output, bool byTile);
+  Value placesOfRows(const Tile &tile, Value buffer, int64_t unit);
   void storeLse(const Tile &tile, Value lse);
   Value perRow(Value number) {
     Value like = laneRows;
@@ -73,7 +84,11 @@ private:
   HopperBuilder &b;
   const PipelinedSpace &space;
   const SharedAllocations &shared;
-  Value warpgroup, warpgroupRow, laneRows, barrier, exponent;
+  Value warpgroup, warpgroupRow, warp;
+  Value laneRows;    ///< the lane's rows of the tile
+  Value laneQueries; ///< of the tile's query rows
+  Value inGroup;     ///< number of the head in its group; null where tiles are not packed
+  Value barrier, exponent;
   std::optional<PartialStates> partials;
 };
 
@@ -88,7 +103,9 @@ ConsumerEmitter::Tile ConsumerEmitter::readTile(ValueRange note, Value queryTurn
   tile.request = Request::ofNote(space, note);
   tile.firstRow = note[TileNote::FirstRow];
   tile.head = note[TileNote::Head];
-  tile.q = b.add(laneRows, tile.firstRow);
+  if (space.packed)
+    tile.head = b.add(inGroup, b.mul(tile.head, space.group));
+  tile.q = b.add(laneQueries, tile.firstRow);
   tile.queryTurn = queryTurn;
   if (space.queryInRegisters()) {
     auto type = FragmentType::get(b.getContext(), 64, llvm::alignTo(space.kDim, 16), space.element);
@@ -203,7 +220,12 @@ Value ConsumerEmitter::foldTile(const Tile &tile, ValueRange note, Value turn) {
     Value isWhole = b.equal(note[TileNote::Parts], b.i32(1));
     b.ifThenElse(
         isWhole, {}, [&] { return finish(tile, last, true), Values(); },
-        [&] { return finishPart(tile, note, last), Values(); });
+        [&] {
+          // Of few packed rows most warps have none, and no state that anyone needs.
+          auto finishOwn = [&] { finishPart(tile, note, last); };
+          space.packed ? b.ifThen(warpHasRows(tile), finishOwn) : finishOwn();
+          return Values();
+        });
   }
   return carried[0];
 }
@@ -211,6 +233,12 @@ Value ConsumerEmitter::foldTile(const Tile &tile, ValueRange note, Value turn) {
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
+
+/// Of a packed tile.
+Value ConsumerEmitter::warpHasRows(const Tile &tile) {
+  Value first = b.divide(b.add(b.mul(warp, kWarpRows), warpgroupRow), space.groupRows);
+  return b.less(b.add(tile.firstRow, first), tile.request.qLen);
+}
 
 /// Hands the part's state over; who comes last merges all of them in order and finishes.
 void ConsumerEmitter::finishPart(const Tile &tile, ValueRange note, const State &state) {
@@ -229,7 +257,7 @@ void ConsumerEmitter::finishPart(const Tile &tile, ValueRange note, const State 
 void ConsumerEmitter::finish(const Tile &tile, const State &state, bool isWhole) {
   Value sum = isWhole ? b.quadReduce(ReduceKind::Sum, state.sum) : state.sum, sink;
   if (space.sinks)
-    sink = perRow(loadElement(kernel, space.sinks, {tile.head}));
+    sink = perRow(loadOfRows(kernel, space.sinks, tile.head));
   Finished finished = finishState(b, space, state.max, sum, sink);
   Value output = ScaleRowsOp::create(b, space.outputFragment(), state.output, finished.factor);
   storeOutput(tile, epilogue(tile, output), /*byTile=*/isWhole && shared.output);
@@ -248,12 +276,31 @@ Value ConsumerEmitter::epilogue(const Tile &tile, Value output) {
   });
 }
 
+/// Where the lane's rows of a packed tile lie in units of `unit` elements, which is a divisor of
+/// the strides, from the request's first row on: stores take those below kNoPlace. (So few query
+/// rows have fewer places than that.)
+Value ConsumerEmitter::placesOfRows(const Tile &tile, Value buffer, int64_t unit) {
+  auto step = [&](int64_t dim) {
+    return b.narrow(b.divide(kernel.stride(buffer, dim), b.i64(unit)));
+  };
+  Value place = b.add(b.mul(tile.q, step(0)), b.mul(tile.head, step(1)));
+  Value exists = b.both(b.less(tile.q, tile.request.qLen), b.less(inGroup, b.i32(space.group)));
+  return b.select(exists, place, b.i32(kNoPlace));
+}
+
 /// By TMA where all 64 rows are the request's; else each row by itself.
 void ConsumerEmitter::storeOutput(const Tile &tile, Value output, bool byTile) {
   Value buffer = space.output;
   auto half = FragmentType::get(b.getContext(), 64, space.vDim, space.element);
   Value rounded = ConvertOp::create(b, half, output);
   Value firstRow = b.add(tile.firstRow, warpgroupRow);
+  if (space.packed) {
+    constexpr int64_t kUnit = 8; // elements of 16 bytes
+    Value start = b.mul(b.widen(tile.request.firstToken), kernel.stride(buffer, 0));
+    StoreMatrixOp::create(b, rounded, kernel.vectorPointer(buffer), start, b.i64(kUnit),
+                          placesOfRows(tile, buffer, kUnit), b.i32(kNoPlace));
+    return;
+  }
   auto storeRows = [&] {
     Value tokens = b.widen(tile.request.firstToken), head = b.widen(tile.head);
     Value start =
@@ -288,8 +335,13 @@ void ConsumerEmitter::storeOutput(const Tile &tile, Value output, bool byTile) {
 
 void ConsumerEmitter::storeLse(const Tile &tile, Value lse) {
   Value buffer = space.lse, stride = kernel.stride(buffer, 0);
-  Value start = b.add(b.mul(b.widen(tile.request.firstToken), stride),
-                      b.mul(b.widen(tile.head), kernel.stride(buffer, 1)));
+  Value start = b.mul(b.widen(tile.request.firstToken), stride);
+  if (space.packed) {
+    StoreRowsOp::create(b, lse, kernel.pointer(buffer), start, Value(),
+                        placesOfRows(tile, buffer, /*unit=*/1), b.i32(kNoPlace));
+    return;
+  }
+  start = b.add(start, b.mul(b.widen(tile.head), kernel.stride(buffer, 1)));
   StoreRowsOp::create(b, lse, kernel.pointer(buffer), start, stride, tile.q, tile.request.qLen);
 }
 

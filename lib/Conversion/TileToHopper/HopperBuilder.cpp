@@ -117,6 +117,10 @@ Value HopperBuilder::widen(Value value) {
   return createOrFold<arith::ExtSIOp>(type, value);
 }
 
+Value HopperBuilder::narrow(Value value) {
+  return createOrFold<arith::TruncIOp>(getI32Type(), value);
+}
+
 //===----------------------------------------------------------------------===//
 // Floats
 //===----------------------------------------------------------------------===//

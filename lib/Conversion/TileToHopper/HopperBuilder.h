@@ -52,7 +52,8 @@ public:
   Value both(Value a, Value b);
   Value either(Value a, Value b);
   Value select(Value condition, Value a, Value b);
-  Value widen(Value i32); ///< to i64, with its sign
+  Value widen(Value i32);  ///< to i64, with its sign
+  Value narrow(Value i64); ///< to i32, of which it is one
 
   // f32, and rows of it.
   Value f32(double value);

@@ -22,7 +22,10 @@ static constexpr int64_t kSharedSlack = 4096;
 static constexpr int64_t kProducerRegisters = 40, kPageProducerRegisters = 56;
 
 /// The output has tiles of its own where there is room: the next tile's queries come meanwhile.
+/// Rows of packed tiles, few for many keys, are stored from registers.
 static bool hasOutputTiles(const PipelinedSpace &space) {
+  if (space.packed)
+    return false;
   auto ringBytes = [](RingType ring) { return ring.getStages() * ring.tileBytes(); };
   int64_t bytes = ringBytes(space.queryRing()) + ringBytes(space.keyRing()) +
                   ringBytes(space.valueRing()) +

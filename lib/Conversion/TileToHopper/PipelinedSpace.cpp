@@ -7,6 +7,7 @@
 
 #include "PipelinedSpace.h"
 #include "TileNotes.h"
+#include "pagefold/Target/Hopper/PipelinedForm.h"
 
 using namespace mlir;
 using namespace pagefold;
@@ -17,6 +18,8 @@ static constexpr size_t kMaxRanges = 4;
 
 PipelinedSpace::PipelinedSpace(tile::SpaceOp space) : FoldSpace(space, kMaxRanges) {
   maxParts = space.getSchedule()->getSplits();
+  packed = space->hasAttr(kPackedAttr);
+  groupRows = packed ? hopper::groupRows(group) : 1;
   if (hull)
     rangeIsMasked = {true};
   else

@@ -28,6 +28,15 @@ struct PipelinedSpace : FoldSpace {
   /// The ranges of KV tiles that have a loop each, newest first: whether they are masked.
   llvm::SmallVector<bool> rangeIsMasked;
 
+  // Query tiles. Packed, row p of a tile is of query row p / groupRows and head p mod groupRows of
+  // a group; those past the group are padding: rows of other heads, or zeros, without a result.
+  bool packed;       ///< tiles hold rows of all heads of a group; else of one head
+  int64_t groupRows; ///< rows of a tile that a query row takes; 1: not packed
+  int64_t tileQueries() const { return qTile / groupRows; } ///< query rows of a tile
+  /// Heads that have tiles of their own, and how many of them read the same keys.
+  int64_t tileHeads() const { return packed ? kvHeads : heads(); }
+  int64_t tileHeadsOfKeys() const { return packed ? 1 : group; }
+
   int64_t warpgroupRows() const { return qTile / warpgroups; }
   /// Q stays in registers where they suffice: it saves reading it again for every KV tile.
   bool queryInRegisters() const { return kDim <= 128; }

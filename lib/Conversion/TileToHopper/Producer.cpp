@@ -25,7 +25,8 @@ public:
       : kernel(kernel), b(kernel.builder()), space(space), shared(shared), side(side),
         source(KVSource::create(kernel, space)) {
     if (side == Side::Keys)
-      queryMap = kernel.rowMap(space.query, space.qTile);
+      queryMap = space.packed ? kernel.headsMap(space.query, space.tileQueries(), space.groupRows)
+                              : kernel.rowMap(space.query, space.qTile);
   }
   void emit();
 
@@ -38,6 +39,7 @@ private:
   };
 
   Tile readTile(ValueRange note);
+  Values queryPlace(const Tile &tile, Value token, int64_t panel);
   void bringQueries(const Tile &tile, Value turn);
   void handOn(Value ring, ValueRange note, Value turn);
   Value bringTile(const Tile &tile, Value turn, Value queryTurn);
@@ -62,6 +64,13 @@ private:
 // Queries
 //===----------------------------------------------------------------------===//
 
+/// Coordinates of the box that has the tile's queries.
+Values ProducerEmitter::queryPlace(const Tile &tile, Value token, int64_t panel) {
+  if (space.packed)
+    return kernel.headsPlace(space.query, panel, token, b.mul(tile.kvHead, space.group));
+  return kernel.rowPlace(space.query, panel, token, tile.head);
+}
+
 void ProducerEmitter::bringQueries(const Tile &tile, Value turn) {
   AcquireOp::create(b, shared.query, turn);
   Value token = b.add(tile.request.firstToken, tile.firstRow);
@@ -70,7 +79,7 @@ void ProducerEmitter::bringQueries(const Tile &tile, Value turn) {
     ExpectOp::create(b, shared.query, turn);
     for (std::optional<int64_t> panel : SpaceKernel::rowBoxes(space.query))
       FillOp::create(b, shared.query, turn, b.panelAttr(panel), Value(), queryMap,
-                     kernel.rowPlace(space.query, panel.value_or(0), token, tile.head), UnitAttr());
+                     queryPlace(tile, token, panel.value_or(0)), UnitAttr());
   });
 }
 
@@ -83,7 +92,7 @@ ProducerEmitter::Tile ProducerEmitter::readTile(ValueRange note) {
   tile.request = Request::ofNote(space, note);
   tile.firstRow = note[TileNote::FirstRow];
   tile.head = note[TileNote::Head];
-  tile.kvHead = b.divide(tile.head, space.group);
+  tile.kvHead = b.divide(tile.head, space.tileHeadsOfKeys());
   tile.newest = note[TileNote::NewestTile];
   tile.note = note;
   return tile;

@@ -63,7 +63,7 @@ Value SchedulerEmitter::takePart(const QueryTile &tile, SmallVectorImpl<VisitRan
 /// first. Where no KV tile is seen the list is tile 0, which the mask hides.
 void SchedulerEmitter::noteVisits(const QueryTile &tile, Value firstRow, Values &note) {
   Value zero = b.i32(0), newest = zero, oldest;
-  Value end = b.min(b.add(firstRow, space.qTile), tile.request.qLen);
+  Value end = b.min(b.add(firstRow, space.tileQueries()), tile.request.qLen);
   MaskValues values(kernel, space, tile.request);
   SmallVector<VisitRange> ranges =
       emitVisits(b, b.getLoc(), space.bounds, values.context(firstRow, b.add(end, -1)));
@@ -94,7 +94,7 @@ void SchedulerEmitter::noteVisits(const QueryTile &tile, Value firstRow, Values 
 
 Values SchedulerEmitter::noteOf(const QueryTile &tile) {
   Values note(TileNote::Words, b.i32(0));
-  Value firstRow = b.mul(tile.block, space.qTile);
+  Value firstRow = b.mul(tile.block, space.tileQueries());
   note[TileNote::FirstRow] = firstRow;
   note[TileNote::Head] = tile.head;
   tile.request.putInto(note);

@@ -185,6 +185,25 @@ Values SpaceKernel::rowPlace(Value rows, int64_t panel, Value token, Value head)
                                : Values{column, token, head};
 }
 
+Value SpaceKernel::headsMap(Value rows, int64_t tokens, int64_t heads) {
+  int64_t dim = dimOf(rows), panels = ::panelsOf(rows), columns = panelColumnsOf(rows);
+  SmallVector<int64_t> box{columns, heads, tokens};
+  SmallVector<MapDim> dims{MapDim::inner(dim), MapDim::whole(1), MapDim::whole(0)};
+  if (::isWholePanels(rows)) {
+    box.push_back(panels);
+    dims.front() = MapDim::inner(columns);
+    dims.push_back(MapDim::fixed(panels, kHopper.swizzleBytes));
+  }
+  return map(rows, box, dims);
+}
+
+Values SpaceKernel::headsPlace(Value rows, int64_t panel, Value token, Value firstHead) {
+  Values place{b.i32(panel * panelColumnsOf(rows)), firstHead, token};
+  if (::isWholePanels(rows))
+    place.push_back(b.i32(0));
+  return place;
+}
+
 SmallVector<std::optional<int64_t>> SpaceKernel::rowBoxes(Value rows) {
   if (::isWholePanels(rows))
     return {std::nullopt};

@@ -68,6 +68,9 @@ public:
   mlir::Value rowMap(mlir::Value rows, int64_t boxRows, bool readOnce = false);
   /// Coordinates of such a box; `panel` is 0 where one box has all.
   Values rowPlace(mlir::Value rows, int64_t panel, mlir::Value token, mlir::Value head);
+  /// The same of boxes with `heads` heads of each of `tokens` tokens: a token's lie side by side.
+  mlir::Value headsMap(mlir::Value rows, int64_t tokens, int64_t heads);
+  Values headsPlace(mlir::Value rows, int64_t panel, mlir::Value token, mlir::Value firstHead);
   /// Boxes that bring one tile of such rows: their panels, or one without a number.
   static llvm::SmallVector<std::optional<int64_t>> rowBoxes(mlir::Value rows);
   /// The same of pages [pages, page, heads, dim]: boxes of `boxRows` rows of one page and head.

@@ -20,8 +20,8 @@ namespace pagefold::hopper {
 /// The words of a note; i32.
 struct TileNote {
   enum Word : int64_t {
-    FirstRow,   ///< of the request; -1 ends the notes
-    Head,       ///< query head
+    FirstRow,   ///< query row of the request; -1 ends the notes
+    Head,       ///< of the tile: a query head, or where tiles are packed a KV head
     Request,    ///<
     FirstToken, ///< of the request
     QLen,       ///<

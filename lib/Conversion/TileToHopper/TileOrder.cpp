@@ -44,8 +44,8 @@ TileOrder::Chunk TileOrder::chunkOf(ValueRange values) {
 
 TileOrder::Chunk TileOrder::readChunk(Value number, Value base) {
   Chunk chunk{number, base, requests.read(number), {}, {}, {}};
-  chunk.blocks = b.ceilDivide(chunk.requests.qLen, space.qTile);
-  chunk.upTo = b.warpScan(b.mul(chunk.blocks, space.heads()));
+  chunk.blocks = b.ceilDivide(chunk.requests.qLen, space.tileQueries());
+  chunk.upTo = b.warpScan(b.mul(chunk.blocks, space.tileHeads()));
   chunk.tiles = b.shuffle(chunk.upTo, b.i32(kWarp - 1));
   return chunk;
 }
@@ -69,22 +69,22 @@ Value TileOrder::sectionWidth(Value kvLen) {
   int64_t rowBytes = (space.kDim + space.vDim) * space.element.getIntOrFloatBitWidth() / 8;
   Value kvBytes = b.mul(b.max(kvLen, b.i32(1)), rowBytes);
   Value kvHeads = b.max(b.divide(b.i32(kSectionBytes), kvBytes), b.i32(1));
-  Value heads = b.i32(space.heads());
-  return b.min(b.mul(b.min(kvHeads, heads), space.group), heads);
+  Value heads = b.i32(space.tileHeads());
+  return b.min(b.mul(b.min(kvHeads, heads), space.tileHeadsOfKeys()), heads);
 }
 
 Value TileOrder::lowestLevel(const Request &request) {
   Value before = b.max(b.sub(request.kvLen, request.qLen), b.i32(0));
-  return b.divide(before, space.qTile);
+  return b.divide(before, space.tileQueries());
 }
 
 /// The tail starts with the section that holds the last tile from which on there are enough.
 void TileOrder::findTail(const Chunk &chunk) {
   if (!sections || !longestFirst)
     return;
-  Value wanted = b.mul(ctas, kTailTiles), heads = b.i32(space.heads());
+  Value wanted = b.mul(ctas, kTailTiles), heads = b.i32(space.tileHeads());
   // Lanes whose requests and all after them hold enough tiles; the tail starts in the last one.
-  Value before = b.sub(chunk.upTo, b.mul(chunk.blocks, space.heads()));
+  Value before = b.sub(chunk.upTo, b.mul(chunk.blocks, space.tileHeads()));
   Value enough = b.atLeast(b.sub(chunk.tiles, before), wanted);
   Value count = b.warpReduce(ReduceKind::Sum, b.select(enough, b.i32(1), b.i32(0)));
   tailLane = b.max(b.add(count, -1), b.i32(0));
@@ -99,7 +99,7 @@ void TileOrder::findTail(const Chunk &chunk) {
 
 QueryTile TileOrder::decodeTail(const Chunk &chunk, Value inTail) {
   // What each lane's request has in the tail: how many heads, from which on, at which levels.
-  Value lane = b.lane(), zero = b.i32(0), heads = b.i32(space.heads());
+  Value lane = b.lane(), zero = b.i32(0), heads = b.i32(space.tileHeads());
   Value starts = b.equal(lane, tailLane), inIt = b.atLeast(lane, tailLane);
   Value firstHead = b.select(starts, tailHead, zero);
   Value width = b.select(inIt, b.sub(heads, firstHead), zero);
@@ -136,7 +136,7 @@ QueryTile TileOrder::place(const Request &request, Value blocks, Value inRequest
     Value head = b.divide(inRequest, blocks);
     return {request, head, b.sub(inRequest, b.mul(head, blocks)), {}, {}, {}};
   }
-  Value heads = b.i32(space.heads()), width = sectionWidth(request.kvLen);
+  Value heads = b.i32(space.tileHeads()), width = sectionWidth(request.kvLen);
   Value sectionTiles = b.mul(width, blocks);
   Value section = b.divide(inRequest, sectionTiles);
   Value in = b.sub(inRequest, b.mul(section, sectionTiles));
@@ -153,7 +153,7 @@ QueryTile TileOrder::decodeBody(const Chunk &chunk, Value inChunk) {
   Value lane = b.warpReduce(ReduceKind::Sum, b.select(ended, b.i32(1), b.i32(0)));
   Request request = requests.broadcast(chunk.requests, chunk.number, lane);
   Value blocks = b.shuffle(chunk.blocks, lane);
-  Value before = b.sub(b.shuffle(chunk.upTo, lane), b.mul(blocks, space.heads()));
+  Value before = b.sub(b.shuffle(chunk.upTo, lane), b.mul(blocks, space.tileHeads()));
   return place(request, blocks, b.sub(inChunk, before));
 }
 

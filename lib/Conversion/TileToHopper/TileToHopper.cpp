@@ -31,7 +31,8 @@ namespace {
 
 SpaceFacts factsOf(const PipelinedSpace &space) {
   SpaceFacts facts;
-  facts.packed = false;
+  facts.packed = space.packed;
+  facts.groupRows = space.packed ? space.groupRows : 0;
   facts.oneRange = space.hull;
   facts.share = "parts";
   facts.rowUnit = space.qTile;
@@ -92,6 +93,8 @@ FailureOr<DictionaryAttr> FunctionLowering::lowerSpace(tile::SpaceOp space, Stri
   bool streams = space.getSchedule()->getKind() == tile::ScheduleKind::Streaming;
   attn::BoundsAttr bounds = tile::boundsOf(space);
   std::string refusal = streams ? streamingRefusal(space, bounds) : pipelinedRefusal(space);
+  if (refusal.empty() && !streams)
+    refusal = packedRefusal(space);
   auto folds = space.getBody().front().getOps<tile::FoldOp>();
   if (refusal.empty() && !(*folds.begin()).getVisits())
     refusal = "its fold has no visit list (tile-visit-lists)";

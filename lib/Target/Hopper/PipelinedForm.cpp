@@ -8,6 +8,7 @@
 #include "pagefold/Target/Hopper/PipelinedForm.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace pagefold;
@@ -15,6 +16,22 @@ using namespace pagefold;
 template <typename Op> static Op only(Block &block) {
   auto ops = block.getOps<Op>();
   return ops.empty() ? Op() : *ops.begin();
+}
+
+int64_t hopper::groupRows(int64_t group) { return llvm::PowerOf2Ceil(group); }
+
+bool hopper::packingPays(int64_t group, int64_t queryRows, int64_t qTile) {
+  if (group == 1 || groupRows(group) > qTile)
+    return false;
+  int64_t packed = llvm::divideCeil(queryRows * groupRows(group), qTile);
+  return 2 * packed <= group * llvm::divideCeil(queryRows, qTile);
+}
+
+std::string hopper::packedRefusal(tile::SpaceOp space) {
+  int64_t rows = groupRows(space.getGroup()), qTile = space.getSchedule()->getQTile();
+  if (!space->hasAttr(kPackedAttr) || rows <= qTile)
+    return "";
+  return "a group has " + std::to_string(rows) + " rows, a query tile " + std::to_string(qTile);
 }
 
 bool hopper::isPlainBuffer(Value buffer) {

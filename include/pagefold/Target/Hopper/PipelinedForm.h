@@ -25,6 +25,21 @@ mlir::Type queryElement(tile::SpaceOp space);
 /// QueryRegion::Any: if it would, were the queries loaded as they are (tile-stage-queries).
 std::string pipelinedRefusal(tile::SpaceOp space, QueryRegion region = QueryRegion::Identity);
 
+/// The attribute of a space whose query tiles hold the rows of all heads of a group, a unit: each
+/// query row takes groupRows() rows of a tile, one for each head. Without it a tile is of one head.
+inline constexpr llvm::StringLiteral kPackedAttr = "tile.packed";
+
+/// Rows of a packed tile that one query row takes. A power of two, so that one box of TMA, of whole
+/// query rows, fills a tile; what the group lacks to it is padding.
+int64_t groupRows(int64_t group);
+/// Whether packing pays for a space of at most `queryRows` rows a request: where it at least halves
+/// the query tiles, of `qTile` rows.
+bool packingPays(int64_t group, int64_t queryRows, int64_t qTile);
+
+/// Why a space with a pipelined schedule cannot be packed as its attribute says; empty if it can,
+/// or has none.
+std::string packedRefusal(tile::SpaceOp space);
+
 /// Whether a buffer is an argument of the function, or one row a token in the workspace: what a
 /// launch can describe by an address.
 bool isPlainBuffer(mlir::Value buffer);

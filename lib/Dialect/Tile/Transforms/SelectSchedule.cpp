@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "pagefold/Dialect/Tile/IR/RequestBounds.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
+#include "pagefold/Target/Hopper/PipelinedForm.h"
 #include "pagefold/Target/ScheduleTable.h"
 
 namespace pagefold::tile {
@@ -62,7 +63,22 @@ struct TileSelectSchedule : pagefold::tile::impl::TileSelectScheduleBase<TileSel
       return failure();
     space.setScheduleAttr(*schedule);
     explain(space, *table, *row, shape);
+    if (schedule->getKind() == ScheduleKind::Pipelined)
+      packGroups(space, shape, schedule->getQTile());
     return success();
+  }
+
+  static void packGroups(SpaceOp space, const SpaceShape &shape, int64_t qTile) {
+    int64_t group = space.getGroup();
+    if (!hopper::packingPays(group, shape.rows / group, qTile))
+      return;
+    space->setAttr(hopper::kPackedAttr, UnitAttr::get(space.getContext()));
+    remark::passed(space.getLoc(), remarkOf(space, "PackGroups", "tile-select-schedule"))
+        << "the heads of a group share query tiles"
+        << remark::reason(
+               "at most {0} query rows a request, of which each takes {1} rows of a tile "
+               "of {2}",
+               shape.rows / group, hopper::groupRows(group), qTile);
   }
 
   /// The row that decides: of all, or of those with the form that the options name.

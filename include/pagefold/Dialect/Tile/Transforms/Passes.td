@@ -384,7 +384,8 @@ def TileSelectSchedule : Pass<"tile-select-schedule", "::mlir::ModuleOp"> {
     **Requires** spaces; functions with `attn.bounds`.
 
     **Ensures** that every space has a `#tile.schedule`, printed as a remark with the table's reason and the rows that were
-    rejected. A schedule that is there already is kept.
+    rejected. A schedule that is there already is kept. A pipelined space of so few query rows that tiles with the rows of a whole
+    group would be at most half as many has the attribute `tile.packed` beside it.
 
     **Idea.** One table per target (`lib/Target/Host/ScheduleTable.cpp`, `lib/Target/Hopper/ScheduleTable.cpp`); the first row
     whose condition on the space holds decides. Overrides replace single fields; a form chooses among its rows.
