@@ -60,7 +60,7 @@ def test_variants_have_their_own_names_and_the_cases_are_there(suite):
     variants = suite["registry"].variants(20, 12)
     assert len({v.name for v in variants}) == len({v.file for v in variants}) == len(variants)
     cases = {v.name.split()[0] for v in variants}
-    needed = "A01 A03 A04 A06 A07 A08 A10 A12 A14 A16 A19 A20 A22 A26 A28 A29 A31 A32 A37 A38 A39 A42 A43 A65 A66 matrix".split()
+    needed = "A01 A03 A04 A06 A07 A08 A10 A12 A14 A16 A19 A20 A22 A26 A28 A29 A31 A32 A37 A38 A39 A42 A43 A65 A66 packed matrix".split()
     assert not set(needed) - cases
 
 

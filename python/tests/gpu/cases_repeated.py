@@ -97,6 +97,8 @@ for _name, _change, _q_lens, _kv_lens in (
     ("decode, one long request", {"q_len": 1}, [1], [9000]),
     ("decode, fixed pieces", {"q_len": 1, "batch_invariant": True}, [1] * 8, _MANY),
     ("decode, fp8", {"q_len": 1, "kv_dtype": "f8e4m3"}, [1] * 8, _MANY),
+    ("packed groups", {"q_len": 4, "heads": 16, "splits": 4}, [4] * 8, _MANY),
+    ("packed groups, one long request", {"q_len": 4, "heads": 16, "splits": 8}, [4], [9000]),
     ("prefill", {"page": None}, [300, 17, 0, 129], [300, 17, 5, 300]),
     ("chunk, splits 3", {"splits": 3}, [130, 64], [9000, 700]),
     ("decodes and chunks", {}, [1, 300, 1, 2, 0, 64], [9000, 300, 2049, 40, 9, 700]),
@@ -135,6 +137,7 @@ for _name, _change in (
     ("decode, fp8", {"kv_dtype": "f8e4m3"}),
     ("decode, window", {"mask": ("window", 100)}),
     ("4 rows", {"q_len": 4}),
+    ("4 rows, group 8", {"q_len": 4, "heads": 16}),
     ("decodes and chunks", {"q_len": 130}),
     ("decodes and chunks, dense", {"q_len": 130, "page": None}),
 ):

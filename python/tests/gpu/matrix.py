@@ -118,7 +118,7 @@ def lens(rng, config) -> tuple[list[int], list[int]]:
     return q_lens, kv_lens
 
 
-def run_attend(function, config: Attend, seed: str) -> str:
+def run_attend(function, config: Attend, seed: str, lens=lens) -> str:
     import batches
     import oracle
     import torch

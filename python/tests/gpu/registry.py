@@ -47,6 +47,7 @@ def variants(seed: int, graphs: int) -> list[Variant]:
     import cases_cascade  # noqa: F401
     import cases_f8  # noqa: F401
     import cases_memory  # noqa: F401
+    import cases_packed  # noqa: F401
     import cases_repeated  # noqa: F401
     import cases_scores  # noqa: F401
     import matrix
