@@ -36,7 +36,8 @@ def jobs(shapes, only=""):
 def test_decode_has_the_rows_of_the_table(bench):
     shapes = {str(shape): shape for shape in bench("decode_shapes").SHAPES}
     equal = "1 x 1k,1 x 8k,1 x 128k,8 x 8k,32 x 1k,32 x 8k,32 x 32k,128 x 1k,128 x 8k".split(",")
-    others = ["64/8 heads: 32 x 8k", "4 new tokens: 32 x 8k", "mixed: 60 x 1 on 8k, 4 x 512"]
+    packed = ["4 new tokens, 64/8 heads: 32 x 8k", "32/1 heads: 32 x 8k", "32/1 heads: 128 x 8k"]
+    others = ["64/8 heads: 32 x 8k", "4 new tokens: 32 x 8k", *packed, "mixed: 60 x 1 on 8k, 4 x 512"]
     large = "1 x 128k,8 x 8k,32 x 8k,32 x 32k,128 x 1k,128 x 8k,Zipf mix of 64".split(",")
     decode = [f"decode: {label}" for label in [*equal, "Zipf mix of 64"]]
     assert list(shapes) == [*decode, *others, *(f"fp8: {label}" for label in large)]
