@@ -35,6 +35,7 @@ extern "C" {
       "stage_queries": true,       false leaves the ops of queries in the attention kernel
       "join_rows": true,           false makes each append and each change of rows a kernel of its own
       "split_rows": true,          false gives requests of few query rows no kernel of their own
+      "pack_groups": false,        true lets the heads of a group share query tiles (not yet run on a GPU)
       "batch_invariant": false,    true makes a request's bits independent of its neighbours
       "strict": false,             true makes an error of what is slower than need be, and was not asked for
       "counters": false,           count tiles, for tests and explanations

@@ -43,6 +43,9 @@ static constexpr OptionRow kOptions[] = {
      "append and change rows in one kernel where they need nothing of each other (cuda)"},
     {"split-rows", "", &CompileOptions::splitRows,
      "give requests of few query rows a kernel of their own beside those of many (cuda)"},
+    {"pack-groups", "", &CompileOptions::packGroups,
+     "let the heads of a group share query tiles where requests have few rows (cuda; off until it has "
+     "been run on a GPU)"},
     {"batch-invariant", "", &CompileOptions::batchInvariant,
      "a request's bits do not depend on its neighbours: keys are split at fixed places, or not at "
      "all"},

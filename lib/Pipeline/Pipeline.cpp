@@ -83,6 +83,7 @@ static void buildTile(OpPassManager &manager, const CompileOptions &options) {
   schedule.splits = options.splits;
   schedule.form = options.form;
   schedule.target = options.target;
+  schedule.packGroups = options.packGroups;
   schedule.batchInvariant = options.batchInvariant;
   manager.addPass(tile::createTileSelectSchedule(schedule));
   manager.addPass(tile::createTileVisitLists()); // after the fold exists

@@ -52,6 +52,7 @@ class Attend:
     splits: int | None = None
     kv_tile: int | None = None
     batch_invariant: bool = False
+    pack_groups: bool = False
 
     attentions = 1  # whose results follow one another
 
@@ -80,7 +81,8 @@ class Attend:
     @property
     def options(self) -> dict:
         """For pagefold.compile."""
-        return {"splits": self.splits, "kv_tile": self.kv_tile, "batch_invariant": self.batch_invariant}
+        names = ("splits", "kv_tile", "batch_invariant", "pack_groups")
+        return {name: getattr(self, name) for name in names}
 
     def graph(self) -> pf.Graph:
         with pf.Graph(
@@ -175,7 +177,7 @@ class Layer(Attend):
 
     @property
     def options(self) -> dict:
-        return {"fuse": self.fuse}
+        return {"fuse": self.fuse, "pack_groups": self.pack_groups}
 
     def graph(self) -> pf.Graph:
         with pf.Graph(

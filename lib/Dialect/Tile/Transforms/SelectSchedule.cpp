@@ -63,12 +63,12 @@ struct TileSelectSchedule : pagefold::tile::impl::TileSelectScheduleBase<TileSel
       return failure();
     space.setScheduleAttr(*schedule);
     explain(space, *table, *row, shape);
-    if (schedule->getKind() == ScheduleKind::Pipelined)
-      packGroups(space, shape, schedule->getQTile());
+    if (packGroups && schedule->getKind() == ScheduleKind::Pipelined)
+      packGroup(space, shape, schedule->getQTile());
     return success();
   }
 
-  static void packGroups(SpaceOp space, const SpaceShape &shape, int64_t qTile) {
+  static void packGroup(SpaceOp space, const SpaceShape &shape, int64_t qTile) {
     int64_t group = space.getGroup();
     if (!hopper::packingPays(group, shape.rows / group, qTile))
       return;
