@@ -35,16 +35,21 @@ static Value lowerLoadBlock(LoadBlockOp op, LoadBlockOp::Adaptor adaptor, Emitte
   Value eight = emitter.bitAnd(emitter.shiftRight(lane, 3), 1); // bit 3
   Value sixteen = emitter.shiftRight(lane, 4);                  // bit 4
   bool transposed = op.getTransposed();
-  Value row = emitter.add(low, emitter.shiftLeft(transposed ? sixteen : eight, 3));
+  Value octet = transposed ? sixteen : eight;
+  Value row = emitter.add(low, emitter.shiftLeft(octet, 3));
   Value unit = emitter.bitXor(transposed ? eight : sixteen, low); // the swizzle, of unit 0 or 1
   int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   int64_t first = op.getColumn() * bytes / kUnitBytes;
   Value inPanel = emitter.bitXor(unit, emitter.i32(first % kUnitsPerPanel));
   Value offset = emitter.add(emitter.mul(row, kHopper.swizzleBytes),
                              emitter.shiftLeft(inPanel, llvm::Log2_64(kUnitBytes)));
+  // In order octets the other panels of the first eight rows lie before the second ones.
+  if (int64_t between = type.octetStride() - kHopper.octetRows * kHopper.swizzleBytes)
+    offset = emitter.add(offset, emitter.mul(octet, between));
   Value address = emitter.add(
       emitter.add(emitter.tileAddress(op.getRing(), adaptor.getTurn(), adaptor.getWarp()), offset),
-      first / kUnitsPerPanel * type.panelStride() + op.getRow() * kHopper.swizzleBytes);
+      first / kUnitsPerPanel * type.panelStride() +
+          op.getRow() / kHopper.octetRows * type.octetStride());
   std::string text = "ldmatrix.sync.aligned.m8n8.x4" + std::string(transposed ? ".trans" : "") +
                      ".shared.b16 {$0, $1, $2, $3}, [$4];";
   return emitter.vector(emitter.unpack(emitter.assembly(

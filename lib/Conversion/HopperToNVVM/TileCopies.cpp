@@ -65,7 +65,7 @@ static void lowerFenceShared(FenceSharedOp, FenceSharedOp::Adaptor, Emitter &emi
 // cp.async
 //===----------------------------------------------------------------------===//
 
-static constexpr int64_t kUnitBytes = 16, kUnitElements = 8;
+static constexpr int64_t kUnitBytes = 16;
 static constexpr int64_t kUnitsPerPanel = kHopper.swizzleBytes / kUnitBytes;
 
 /// Where unit `unit` of row `row` lies in a tile: the swizzle permutes the units of a panel's row.
@@ -84,12 +84,13 @@ static Value unitAddress(Emitter &emitter, RingType type, Value tile, Value row,
 
 static void lowerGather(GatherOp op, GatherOp::Adaptor adaptor, Emitter &emitter) {
   RingType type = op.getRing().getType();
-  Value target = unitAddress(emitter, type, emitter.tileAddress(op.getRing(), adaptor.getTurn()),
-                             adaptor.getRow(), adaptor.getUnit());
-  Type element = type.getElementType();
+  Value tile = emitter.tileAddress(op.getRing(), adaptor.getTurn(), adaptor.getWarp());
+  Value target = unitAddress(emitter, type, tile, adaptor.getRow(), adaptor.getUnit());
+  int64_t bits = type.getElementType().getIntOrFloatBitWidth();
+  Type element = emitter.builder.getIntegerType(bits);
   // The unit's part first: it is the same in all rows, and need not be added to each.
   Value units = emitter.elementAddress(adaptor.getPointer(), element,
-                                       emitter.mul(adaptor.getUnit(), kUnitElements));
+                                       emitter.mul(adaptor.getUnit(), kUnitBytes * 8 / bits));
   Value source = emitter.elementAddress(units, element, adaptor.getOffset());
   // Of the 16 bytes so many are read; the others become zeros.
   Value bytes = LLVM::SelectOp::create(emitter.builder, emitter.loc, adaptor.getCondition(),
@@ -98,15 +99,23 @@ static void lowerGather(GatherOp op, GatherOp::Adaptor adaptor, Emitter &emitter
                    {target, source, bytes});
 }
 
-/// wgmma reads through the async proxy: each lane's fence, then one arrival for all of them.
+/// wgmma reads through the async proxy: each lane's fence, then one arrival for all of them. What a
+/// warp gathers for itself it reads as it was written, and has other slices to multiply meanwhile:
+/// each lane's arrival follows its copies, and is among those that the barrier counts (noinc).
 static void lowerArriveGathered(ArriveGatheredOp op, ArriveGatheredOp::Adaptor adaptor,
                                 Emitter &emitter) {
+  Value barrier = emitter.fullBarrier(op.getRing(), adaptor.getTurn(), adaptor.getWarp());
+  if (adaptor.getWarp()) {
+    emitter.assembly({}, "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];", "r,~{memory}",
+                     barrier);
+    return;
+  }
   emitter.assembly({},
                    "{ .reg .pred p; cp.async.wait_all; fence.proxy.async.shared::cta; "
                    "bar.warp.sync 0xffffffff; setp.eq.u32 p, $1, 0; "
                    "@p mbarrier.arrive.shared::cta.b64 _, [$0]; }",
                    "r,r,~{memory}",
-                   {emitter.fullBarrier(op.getRing(), adaptor.getTurn()), emitter.lane()});
+                   {barrier, emitter.lane()});
 }
 
 void pagefold::hopper::addTileCopyLowerings(const LoweringContext &context) {

@@ -5,12 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Pages of any size: the warp copies a tile's rows itself, 16 bytes a lane, in chunks of 32. Lane l
+// Pages of any size: the warp copies a tile's rows itself (RowGather.h), in chunks of 32. Lane l
 // finds the page of the chunk's row l, a coalesced read of the table however short the pages are.
-// Neighbouring lanes then copy neighbouring units of a row, whose place they take from the lane
-// that found it. Rows past the length, and those of broken page ids, become zeros.
-//
-// A launch refuses pools whose addresses or strides are no multiples of 16 bytes.
+// Rows past the length, and those of broken page ids, become zeros.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,15 +26,9 @@ public:
   Values lookUp(const Request &request, mlir::Value tile) override;
 
 private:
-  /// Rows of the tile that the lanes have found, one each.
-  struct Chunk {
-    mlir::Value firstRow;  ///< of the tile; a multiple of 32
-    mlir::Value low, high; ///< i32 halves of the element where the lane's row starts; high is
-                           ///< negative where it has no page
-  };
-  Chunk findRows(const Side &side, mlir::Value firstRow, mlir::Value kvHead, mlir::Value tile,
-                 mlir::Value page);
-  void copyRows(const Side &side, mlir::Value ring, mlir::Value turn, const Chunk &chunk);
+  /// 32 rows of the tile from `firstRow` on. `page`: of the lane's row, negative for none.
+  void copyRows(const Side &side, mlir::Value ring, mlir::Value turn, mlir::Value kvHead,
+                mlir::Value tile, mlir::Value firstRow, mlir::Value page);
   void bring(const Side &side, mlir::Value ring, mlir::Value turn, const Request &request,
              mlir::Value kvHead, mlir::Value tile, mlir::ValueRange found) override;
   /// The page id of a row of the tile.

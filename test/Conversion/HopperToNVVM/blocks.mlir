@@ -2,6 +2,7 @@
 // RUN: pagefold-opt %s --pass-pipeline='builtin.module(gpu.module(hopper-to-nvvm),canonicalize,cse)' | FileCheck %s
 
 !ring = !hopper.ring<3 x 16 x 128, bf16 warps 4>
+!octets = !hopper.ring<3 x 16 x 192, bf16 order octets warps 4>
 
 gpu.module @kernels {
   // CHECK-LABEL: llvm.func @blocks
@@ -79,6 +80,29 @@ gpu.module @kernels {
       }
     }
     // CHECK: llvm.return
+    hopper.return
+  }
+
+  // In order octets the second eight rows lie behind all three panels of the first ones, 3072 bytes further, panel 1 1024.
+  // CHECK-LABEL: llvm.func @octets
+  hopper.kernel @octets(%t: i32) {
+    // CHECK-DAG: %[[C3:.*]] = llvm.mlir.constant(3 : i32)
+    // CHECK-DAG: %[[C128:.*]] = llvm.mlir.constant(128 : i32)
+    // CHECK-DAG: %[[BETWEEN:.*]] = llvm.mlir.constant(2048 : i32)
+    // CHECK-DAG: %[[PANEL:.*]] = llvm.mlir.constant(1024 : i32)
+    %k = hopper.alloc_ring readers 0 : !octets
+    hopper.roles {
+      stream warpgroups 1 registers 256 (%wg: i32, %warp: i32) {
+        // CHECK: %[[EIGHT_ROWS:.*]] = llvm.shl %[[EIGHT:.*]], %[[C3]]
+        // CHECK: %[[ROW:.*]] = llvm.add %{{.*}}, %[[EIGHT_ROWS]]
+        // CHECK: llvm.mul %[[ROW]], %[[C128]]
+        // CHECK: %[[PANELS:.*]] = llvm.mul %[[EIGHT]], %[[BETWEEN]]
+        // CHECK: llvm.add %{{.*}}, %[[PANELS]]
+        // CHECK: %[[AT:.*]] = llvm.add %{{.*}}, %[[PANEL]]
+        // CHECK: "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,r,~{memory}" %[[AT]]
+        %a = hopper.load_block %k[%t] of %warp row 0 column 64 : !octets
+      }
+    }
     hopper.return
   }
 }

@@ -3,7 +3,7 @@
 
 // load_block C1
 func.func @f(%r: !hopper.ring<3 x 32 x 128, bf16 warps 8>, %i: i32) {
-  // expected-error@+1 {{C1: expects 16 rows from a multiple of 16 on, in order panels, got row 32 of '!hopper.ring<3 x 32 x 128, bf16 warps 8>'}}
+  // expected-error@+1 {{C1: expects 16 rows from a multiple of 16 on, got row 32 of '!hopper.ring<3 x 32 x 128, bf16 warps 8>'}}
   %a = hopper.load_block %r[%i] of %i row 32 column 0 : !hopper.ring<3 x 32 x 128, bf16 warps 8>
   return
 }
@@ -11,9 +11,9 @@ func.func @f(%r: !hopper.ring<3 x 32 x 128, bf16 warps 8>, %i: i32) {
 // -----
 
 // load_block C1
-func.func @f(%r: !hopper.ring<3 x 16 x 128, bf16 order octets warps 8>, %i: i32) {
-  // expected-error@+1 {{C1: expects 16 rows from a multiple of 16 on, in order panels, got row 0 of '!hopper.ring<3 x 16 x 128, bf16 order octets warps 8>'}}
-  %a = hopper.load_block %r[%i] of %i row 0 column 0 : !hopper.ring<3 x 16 x 128, bf16 order octets warps 8>
+func.func @f(%r: !hopper.ring<3 x 32 x 128, bf16 order octets warps 8>, %i: i32) {
+  // expected-error@+1 {{C1: expects 16 rows from a multiple of 16 on, got row 8 of '!hopper.ring<3 x 32 x 128, bf16 order octets warps 8>'}}
+  %a = hopper.load_block %r[%i] of %i row 8 column 0 : !hopper.ring<3 x 32 x 128, bf16 order octets warps 8>
   return
 }
 

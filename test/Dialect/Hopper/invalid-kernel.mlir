@@ -282,3 +282,34 @@ gpu.module @kernels {
     hopper.return
   }
 }
+
+// -----
+
+// kernel C5
+!ring = !hopper.ring<2 x 16 x 128, bf16 warps 4>
+hopper.kernel @f(%p: !hopper.pointer<bf16>) {
+  %a = hopper.alloc_ring readers 0 writers 32 : !ring
+  hopper.roles {
+    all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {
+      %c = arith.constant true
+      // expected-error@+1 {{C5: expects a warp to be named for a ring of warps}}
+      hopper.gather %a[%wg] row %wg unit %wg from %p[%wg] if %c : !ring, !hopper.pointer<bf16>
+    }
+  }
+  hopper.return
+}
+
+// -----
+
+// kernel C7: each lane arrives
+!ring = !hopper.ring<2 x 16 x 128, bf16 warps 4>
+hopper.kernel @f() {
+  %a = hopper.alloc_ring readers 0 : !ring
+  hopper.roles {
+    all warpgroups 1 registers 240 (%wg: i32, %warp: i32) {
+      // expected-error@+1 {{C7: expects a ring of 32 writers, got 1}}
+      hopper.arrive_gathered %a[%wg] of %warp : !ring
+    }
+  }
+  hopper.return
+}

@@ -14,9 +14,9 @@ using namespace pagefold::hopper;
 LogicalResult LoadBlockOp::verify() {
   RingType ring = getRing().getType();
   int64_t row = getRow(), column = getColumn(), rows = kHopper.stepDepth;
-  if (row < 0 || row % rows || row + rows > ring.getRows() || ring.getOrder() != Order::Panels)
+  if (row < 0 || row % rows || row + rows > ring.getRows())
     return emitOpError("C1: expects ") << rows << " rows from a multiple of " << rows
-                                       << " on, in order panels, got row " << row << " of " << ring;
+                                       << " on, got row " << row << " of " << ring;
   int64_t unit = kHopper.stepDepth * 16 / ring.getElementType().getIntOrFloatBitWidth();
   if (column < 0 || column >= ring.depth() || column % unit)
     return emitOpError("C2: expects a column that is a multiple of ")

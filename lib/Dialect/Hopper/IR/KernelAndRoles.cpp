@@ -63,17 +63,23 @@ static LogicalResult verifyAllocations(KernelOp kernel) {
 /// The warp that an op names whose ring it uses.
 static Value namedWarp(Operation *op) {
   return TypeSwitch<Operation *, Value>(op)
-      .Case<ExpectOp, WaitOp, FillOp, LoadBlockOp>([](auto use) { return use.getWarp(); })
+      .Case<ExpectOp, WaitOp, FillOp, GatherOp, ArriveGatheredOp, LoadBlockOp>(
+          [](auto use) { return use.getWarp(); })
       .Default([](Operation *) { return Value(); });
 }
 
 static LogicalResult verifyRingUses(KernelOp kernel) {
   for (auto ring : kernel.getBody().front().getOps<AllocRingOp>())
-    for (Operation *use : ring->getUsers())
-      if (!isa<AllocWordsOp>(use) && ring.getType().isOfWarps() != bool(namedWarp(use)))
+    for (Operation *use : ring->getUsers()) {
+      bool ofWarps = ring.getType().isOfWarps();
+      if (!isa<AllocWordsOp>(use) && ofWarps != bool(namedWarp(use)))
         return use->emitOpError("C5: expects a warp to be named for a ring of warps, and for no "
                                 "other, got ")
                << ring.getType();
+      if (ofWarps && isa<ArriveGatheredOp>(use) && ring.getWriters() != kWarp)
+        return use->emitOpError("C7: expects a ring of ")
+               << kWarp << " writers, got " << ring.getWriters();
+    }
   return success();
 }
 

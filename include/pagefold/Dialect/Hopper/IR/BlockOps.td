@@ -35,7 +35,7 @@ def Hopper_LoadBlockOp : Hopper_Op<"load_block"> {
     ```
 
     Constraints:
-    * C1: the row is a multiple of 16, and the tile, in order panels, has 16 rows from there on.
+    * C1: the row is a multiple of 16, and the tile has 16 rows from there on.
     * C2: the column is a multiple of 32 bytes below the tile's depth.
   }];
   let arguments = (ins Hopper_RingType:$ring, I32:$turn, I32:$warp, I64Attr:$row, I64Attr:$column, UnitAttr:$transposed);

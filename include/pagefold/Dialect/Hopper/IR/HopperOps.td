@@ -44,6 +44,7 @@ def Hopper_KernelOp : Hopper_Op<"kernel", [IsolatedFromAbove, FunctionOpInterfac
     * C4: shared tiles, rings and words are used as their allocations give them, through no block argument.
     * C5: a ring of warps is used by ops that name the warp, any other ring by ops that name none.
     * C6: a ring of warps is of at most the warps that the roles have.
+    * C7: a ring of warps that `hopper.arrive_gathered` fills has 32 writers, the lanes.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
@@ -186,8 +187,8 @@ def Hopper_AllocRingOp : Hopper_Op<"alloc_ring", [MemoryEffects<[MemAlloc]>]> {
   let description = [{
     A stage is full when `writers` arrivals (one, if not said) have been made and TMA has brought the bytes that they
     expect, and empty again when `readers` warps have released it. `hopper.expect` and `hopper.arrive` are one arrival,
-    `hopper.arrive_gathered` is one for each warp. Nobody releases a ring of warps (`readers 0`): who has read it
-    also fills it.
+    `hopper.arrive_gathered` is one for each warp, or, of a ring of warps, one for each lane. Nobody releases a ring of
+    warps (`readers 0`): who has read it also fills it.
 
     ```mlir
     %k = hopper.alloc_ring readers 8 : !hopper.ring<2 x 128 x 128, bf16>
@@ -369,30 +370,39 @@ def Hopper_ClearRowsOp : Hopper_Op<"clear_rows"> {
 def Hopper_GatherOp : Hopper_Op<"gather"> {
   let summary = "Producer, each calling thread: copies 16 bytes into the turn's stage (cp.async)";
   let description = [{
-    For rows that no tensor map describes. Of the row in global memory that starts at `pointer[offset]`, eight elements
-    become columns 8 `unit` to 8 `unit` + 7 of row `row`; zeros where not `condition`, and then nothing is read. The pointer's
-    address is a multiple of 16 bytes, the offset of 8 elements. What products read is written by someone: the units up to
+    For rows that no tensor map describes. Of the row in global memory that starts at `pointer[offset]`, the 16 bytes of
+    `unit` (8 elements, or 16 of 8 bits) go to the same columns of row `row`; zeros where not `condition`, and then nothing is
+    read. The pointer's address is a multiple of 16 bytes, and so is the offset. What products read is written by someone: the units up to
     the next multiple of 16 columns too.
 
     ```mlir
     hopper.gather %k[%t] row %r unit %u from %p[%offset] if %c : !hopper.ring<2 x 128 x 96, bf16>, !hopper.pointer<bf16>, i64
+    hopper.gather %own[%t] of %warp row %r unit %u from %p[%offset] if %c : !hopper.ring<3 x 16 x 128, bf16 warps 8>, !hopper.pointer<bf16>, i64
     ```
 
     Constraints:
     * C1: the pointer is to elements of the ring.
   }];
-  let arguments = (ins Hopper_RingType:$ring, I32:$turn, I32:$row, I32:$unit, Hopper_PointerType:$pointer,
-                       Hopper_Index:$offset, I1:$condition);
+  let arguments = (ins Hopper_RingType:$ring, I32:$turn, Optional<I32>:$warp, I32:$row, I32:$unit,
+                       Hopper_PointerType:$pointer, Hopper_Index:$offset, I1:$condition);
   let assemblyFormat = [{
-    $ring `[` $turn `]` `row` $row `unit` $unit `from` $pointer `[` $offset `]` `if` $condition attr-dict
+    $ring `[` $turn `]` (`of` $warp^)? `row` $row `unit` $unit `from` $pointer `[` $offset `]` `if` $condition attr-dict
     `:` type($ring) `,` type($pointer) `` custom<IndexType>(type($offset))
   }];
   let hasVerifier = 1;
 }
 
-def Hopper_ArriveGatheredOp : Hopper_RingOp<"arrive_gathered"> {
-  let summary = "Producer warp: waits for its lanes' gathers, and makes one of the arrivals that fill the stage";
-  let description = "All 32 lanes call it. The ring has as many writers as warps gather.";
+def Hopper_ArriveGatheredOp : Hopper_WarpRingOp<"arrive_gathered"> {
+  let summary = "Producer warp: its part of the arrivals that fill the stage, once its lanes' gathers are there";
+  let description = [{
+    All 32 lanes call it. Of a ring of all, the warp waits for its gathers, and one lane arrives: the ring has as many writers as warps
+    gather. Of a ring of warps nobody waits: each lane's arrival comes by itself behind its gathers, and the ring has 32 writers.
+
+    ```mlir
+    hopper.arrive_gathered %k[%t] : !hopper.ring<2 x 128 x 128, bf16>
+    hopper.arrive_gathered %own[%t] of %warp : !hopper.ring<3 x 16 x 128, bf16 warps 8>
+    ```
+  }];
 }
 
 def Hopper_FenceSharedOp : Hopper_Op<"fence_shared"> {
