@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ahead of the fold, in the same order, slice after slice. Page ids are read 32 at a time, one a
-// lane, as soon as the slice before is under way, so that a slice's fold hides their latency.
+// Ahead of the fold, in the same order, slice after slice: as boxes of TMA, or, where pages are no
+// multiple of eight keys, row by row. Page ids are read 32 at a time, one a lane, long before they
+// are used, so that a slice's fold hides their latency.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +21,9 @@ namespace pagefold::hopper {
 
 class StreamedSource {
 public:
-  StreamedSource(SpaceKernel &kernel, const StreamedSpace &space, SegmentLine &line,
-                 mlir::Value keys, mlir::Value values, mlir::Value warp);
+  static std::unique_ptr<StreamedSource> create(SpaceKernel &kernel, const StreamedSpace &space,
+                                                SegmentLine &line, const StreamedRings &rings);
+  virtual ~StreamedSource() = default;
 
   /// What is known of the next slice to bring, as values of a loop.
   Values start(const Segment &first, mlir::Value hasWork);
@@ -29,38 +31,45 @@ public:
   /// kernel before this one may not be done, and is waited for where the slice has new keys.
   Values bring(mlir::ValueRange state, mlir::Value turn, bool ahead = false);
 
-private:
+protected:
   struct State {
     mlir::Value some;  ///< whether a slice is left
     mlir::Value visit; ///< of the segment
-    // Of the 32 visits from a multiple of 32 on, counted from the piece's first, one a lane.
-    mlir::Value firstKeys;
-    Values pages; ///< of each box
+    Values found;      ///< of this visit and those behind it: what lookUp() has read
     Segment segment;
     Values values() const;
-    static State of(mlir::ValueRange values, int64_t boxes);
+    static State of(mlir::ValueRange values, int64_t found);
   };
-  State stateOf(mlir::ValueRange values) { return State::of(values, boxes); }
   struct Side {
-    mlir::Value ring, buffer, map;
-    int64_t dim;
+    mlir::Value ring, buffer;
   };
-  Side side(mlir::Value ring, mlir::Value buffer, int64_t dim);
-  void lookUp(State &state);
-  State step(const State &state);
-  void fill(const State &state, mlir::Value turn, bool ahead);
-  /// `rows`, `pages`: of each box; no pages of dense rows.
-  void fillSide(const Side &side, mlir::Value turn, mlir::Value head, const Values &rows,
-                const Values &pages);
+  /// `block`: visits for which the lanes look up together; `found`: values of that.
+  StreamedSource(SpaceKernel &kernel, const StreamedSpace &space, SegmentLine &line,
+                 const StreamedRings &rings, int64_t block, int64_t found);
+
+  /// The visit has come to another block. `isNew`: whether that is of another piece than before;
+  /// null: it is.
+  virtual void lookUp(State &state, mlir::Value isNew) = 0;
+  /// Starts the copies of the visit.
+  virtual void fill(const State &state, mlir::Value turn, bool ahead) = 0;
+
+  /// The visit's number in its block.
+  mlir::Value inBlock(const State &state, mlir::Value visit);
+  /// Waits for the kernel before this one if the slice from `key` on has new keys.
+  void awaitNewKeys(const State &state, mlir::Value key);
 
   SpaceKernel &kernel;
   HopperBuilder &b;
   const StreamedSpace &space;
   SegmentLine &line;
   std::optional<PageTable> table;
-  int64_t boxes; ///< of a slice
+  int64_t block, found;
   mlir::Value warp, lane;
   Side keys, values;
+
+private:
+  State stateOf(mlir::ValueRange values) { return State::of(values, found); }
+  State step(const State &state);
 };
 
 } // namespace pagefold::hopper

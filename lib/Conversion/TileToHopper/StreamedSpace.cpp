@@ -46,10 +46,19 @@ Type StreamedSpace::productElement() const {
   return isBytes() ? Float16Type::get(element.getContext()) : element;
 }
 
-int64_t StreamedSpace::boxKeys() const { return dense ? kvTile : std::gcd(pageSize, kvTile); }
+int64_t StreamedSpace::boxKeys() const {
+  int64_t together = dense ? kvTile : std::gcd(pageSize, kvTile);
+  return together % kHopper.octetRows ? 0 : together;
+}
+
+/// A box of eight keys is an octet of a slice, with all panels: so it lies there as it comes.
+Order StreamedSpace::orderOf(int64_t dim) const {
+  bool areOctets = boxKeys() == kHopper.octetRows && !isBytes();
+  return areOctets && isWholePanels(dim) && panelsOf(dim) > 1 ? Order::Octets : Order::Panels;
+}
 
 RingType StreamedSpace::ring(int64_t dim) const {
-  return RingType::get(element.getContext(), stages, kvTile, dim, element, Order::Panels, 0, warps);
+  return RingType::get(element.getContext(), stages, kvTile, dim, element, orderOf(dim), 0, warps);
 }
 
 static constexpr int64_t kWordBytes = 4;

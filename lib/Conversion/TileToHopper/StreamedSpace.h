@@ -37,8 +37,9 @@ struct StreamedSpace : FoldSpace {
   bool isBytes() const { return element.getIntOrFloatBitWidth() == 8; }
   mlir::Type productElement() const;
   int64_t keyBlocks() const { return kvTile / kBlockKeys; } ///< of a slice
-  /// Keys that one box of TMA brings of a page, or of dense rows.
+  /// Keys that one box of TMA brings of a page, or of dense rows; 0: they are gathered.
   int64_t boxKeys() const;
+  bool isGathered() const { return boxKeys() == 0; }
   int64_t packedRows; ///< query rows of a request times the group
   /// Slices of a piece, where segments come in fixed pieces whatever the batch; 0: in any.
   int64_t pieceSlices;
@@ -60,6 +61,7 @@ struct StreamedSpace : FoldSpace {
 
 private:
   RingType ring(int64_t dim) const;
+  Order orderOf(int64_t dim) const;
 };
 
 /// A warp's own.

@@ -42,7 +42,7 @@ private:
   RequestReader requests;
   SegmentLine line;
   StreamedLanes lanes;
-  std::optional<StreamedSource> source;
+  std::unique_ptr<StreamedSource> source;
   Value packets; ///< of fixed pieces; null: pieces are merged in shared memory first
 };
 
@@ -81,7 +81,7 @@ Values WarpEmitter::foldPiece(const Segment &segment, Value turn, ValueRange ahe
 
 void WarpEmitter::foldAll() {
   Segment first = line.first();
-  source.emplace(kernel, space, line, rings.keys, rings.values, rings.warp);
+  source = StreamedSource::create(kernel, space, line, rings);
   Values ahead{b.i32(0)};
   ahead.append(source->start(first, b.boolean(true)));
   // The ring's first round. Where the kernels before this one only append, old keys can come while
@@ -134,8 +134,9 @@ void WarpEmitter::emit() {
 void pagefold::hopper::emitStreamingKernel(SpaceKernel &kernel, const StreamedSpace &space) {
   HopperBuilder &b = kernel.builder();
   StreamedRings rings;
-  rings.keys = AllocRingOp::create(b, space.keyRing(), /*readers=*/0, /*writers=*/1);
-  rings.values = AllocRingOp::create(b, space.valueRing(), 0, 1);
+  int64_t writers = space.isGathered() ? kWarp : 1; // each lane, or lane 0
+  rings.keys = AllocRingOp::create(b, space.keyRing(), /*readers=*/0, writers);
+  rings.values = AllocRingOp::create(b, space.valueRing(), 0, writers);
   StateAreas areas(b, space, rings);
   if (space.hasMadeExtents())
     kernel.awaitPrevious();

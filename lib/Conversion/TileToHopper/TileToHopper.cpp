@@ -54,7 +54,7 @@ SpaceFacts factsOf(const StreamedSpace &space) {
   facts.tensorCores = true;
   facts.stages = space.stages;
   facts.boxKeys = space.boxKeys();
-  facts.pages = "boxes";
+  facts.pages = space.isGathered() ? "gather" : "boxes";
   return facts;
 }
 
@@ -124,13 +124,16 @@ void FunctionLowering::remarkOn(tile::SpaceOp space, const SpaceFacts &facts) {
   auto options = [&](StringRef name) {
     return remark::RemarkOpts::name(name).category("tile-to-hopper").function(function.getName());
   };
-  tile::KVType kv = space.getKv().getType();
-  if (facts.pages == "gather")
-    remark::missed(space.getLoc(), options("Gather"))
+  if (facts.pages == "gather") {
+    // Decode waits for memory, not for who copies from there.
+    bool streams = space.getSchedule()->getKind() == tile::ScheduleKind::Streaming;
+    (streams ? remark::analysis(space.getLoc(), options("Gather"))
+             : remark::missed(space.getLoc(), options("Gather")))
         << "keys and values are gathered row by row"
         << remark::reason("no box of TMA brings a multiple of 8 keys of a page: pages of {0} keys, "
                           "KV tiles of {1}",
-                          kv.getPageSize(), space.getSchedule()->getKvTile());
+                          space.getKv().getType().getPageSize(), space.getSchedule()->getKvTile());
+  }
   if (facts.oneRange)
     remark::missed(space.getLoc(), options("OneRange"))
         << "all KV tiles from the first visible one to the last are visited, and masked"

@@ -75,17 +75,13 @@ static std::string keyRefusal(tile::SpaceOp space) {
 std::string hopper::streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bounds,
                                      QueryRegion region) {
   tile::KVType kv = space.getKv().getType();
-  int64_t packed = space.mostQueryRows(bounds.getQLen()) * space.getGroup(),
-          page = kv.getPageSize();
+  int64_t packed = space.mostQueryRows(bounds.getQLen()) * space.getGroup();
   // Once this schedule is chosen, its query tile holds them all.
   std::optional<tile::ScheduleAttr> chosen = space.getSchedule();
   bool isChosen = chosen && chosen->getKind() == tile::ScheduleKind::Streaming;
   int64_t rows = isChosen ? chosen->getQTile() : kMaxStreamedRows;
   if (packed > rows)
     return (llvm::Twine(packed) + " packed rows, it takes " + llvm::Twine(rows)).str();
-  if (page % kBlockKeys)
-    return ("pages of " + llvm::Twine(page) + " keys, no multiple of " + llvm::Twine(kBlockKeys))
-        .str();
   if (std::string refusal = keyRefusal(space); !refusal.empty())
     return refusal;
   if (!streamingShape(kv, packed))
