@@ -149,6 +149,7 @@ SHAPES = (
     _equal("4 new tokens, 64/8 heads", 32, 8192, q_len=4, heads=64),
     _equal("32/1 heads", 32, 8192, kv_heads=1),
     _equal("32/1 heads", 128, 8192, kv_heads=1),
+    *(_equal("short pages", batch, 8192, pages=(1, 8)) for batch in (8, 32)),
     Shape("mixed", "60 x 1 on 8k, 4 x 512", (8192,) * 60 + (512,) * 4, (1,) * 60 + (512,) * 4, (64, 512, 8192)),
     *(dataclasses.replace(shape, table="fp8", kv_dtype="f8e4m3")
       for shape in _DECODE if sum(shape.kv_lens) >= LARGE_TOKENS),

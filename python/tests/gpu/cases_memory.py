@@ -46,7 +46,7 @@ def tails_are_never_read(q_len):
 
 
 for _dtype in ("bf16", "f16"):
-    for _page in (4, 16, 64):
+    for _page in (4, 8, 16, 64):
         for _q_len in (1, 7):
             add(f"A01 {_dtype}, pages of {_page}, q_len {_q_len}",
                 Attend(dtype=_dtype, page=_page, batch=5, q_len=_q_len, kv_len=127), tails_are_never_read(_q_len))  # fmt: skip
@@ -503,6 +503,105 @@ for _page in (1, 2, 3, 19, 256, 512):
             Attend(page=_page, mask=_mask, batch=7, q_len=130, kv_len=1000),
             pages_of_any_size,
         )
+
+
+def decode_on_pages_of_any_size(function, config):
+    """Few rows on lengths around a page, a slice of 16 or 32 keys and two of them, in each layout; ids past a request's
+    pages are garbage, slots past its keys NaN."""
+    import batches
+
+    page = config.page
+    lens = [0, 1, page, page + 1, 15, 16, 17, 31, 33, 47, 64, 65, 500, 1000 - page, 2047, 4099]
+    extras = {"sinks": batches.normal(43, config.heads)} if config.sinks else {}
+    for number, (layout, spare) in enumerate((("nhd", -1), ("hnd", 2**31 - 1), ("interleaved", -(2**31)))):
+        kv_lens = (3 * lens)[: config.batch]
+        q_lens = [1 + (number + r) % config.q_len for r in range(len(kv_lens))]
+        batch = batches.random_batch(config, q_lens, kv_lens, 43 + number)
+        checked(function, config, batch, cache=batches.paged(batch, config, number, layout, spare=spare), **extras)
+    batch = batches.random_batch(config, [config.q_len], [4099], 49)  # shared out among all multiprocessors
+    checked(function, config, batch, **extras)
+
+
+_DECODE = {"q_len": 1, "batch": 16, "kv_len": 4100}
+for _page in (1, 2, 4, 8, 12, 24):
+    for _stored in (None, "f8e4m3"):
+        add(f"A43 decode, pages of {_page}{', fp8' if _stored else ''}", Attend(**_DECODE, page=_page, kv_dtype=_stored),
+            decode_on_pages_of_any_size)  # fmt: skip
+for _page in (1, 8, 12):
+    for _name, _change in (
+        ("group 1", {"heads": 2}),
+        ("group 8", {"heads": 16}),
+        ("8 KV heads", {"heads": 32, "kv_heads": 8}),
+        ("f16", {"dtype": "f16"}),
+        ("window and sinks", {"mask": ("window", 100), "sinks": True}),
+        ("first tokens and a window", {"mask": ("sink_window", 4, 150)}),
+        ("dim 64", {"dim": 64}),
+        ("dim 72", {"dim": 72}),
+        ("dim 192, values 128", {"dim": 192, "v_dim": 128}),
+        ("dim 256", {"dim": 256}),
+        ("fp8, dim 48", {"dim": 48, "kv_dtype": "f8e4m3"}),
+        ("4 rows", {"q_len": 4}),
+        ("fixed pieces", {"batch_invariant": True}),
+        ("40 requests", {"batch": 40}),
+    ):
+        add(f"A43 decode, pages of {_page}, {_name}", Attend(**{**_DECODE, "page": _page, **_change}),
+            decode_on_pages_of_any_size)  # fmt: skip
+
+
+def append_on_pages_of_any_size(function, config):
+    import matrix
+
+    return matrix.run_layer(function, config, f"A43 {config.page}")
+
+
+for _page in (1, 8, 12):
+    for _stored in (None, "f8e4m3"):
+        add(f"A43 layer, pages of {_page}{', fp8' if _stored else ''}",
+            Layer(page=_page, kv_dtype=_stored, gate=True, batch=8, q_len=1, kv_len=700), append_on_pages_of_any_size)  # fmt: skip
+
+
+def broken_page_ids(function, config):
+    """Ids outside the pool, at the first, a middle and the last key of a request: it is reported, nothing is read there, and
+    the other requests are right. The next launch knows nothing of it."""
+    import batches
+    import oracle
+    import torch
+
+    lens = [300, 1000, 40]
+    batch = batches.random_batch(config, [1] * 3, lens, 44)
+    expected = oracle.attention(config, batch)
+    intact = batches.paged(batch, config, 3)
+    pages = len(intact.k_pages)
+    for key in (0, 501, 999):
+        for broken in (-1, pages, 2**31 - 1, -(2**31) + 1):
+            table = intact.table.clone()
+            table[1, key // config.page] = broken
+            cache = pf.PagedKV(intact.k_pages, intact.v_pages, table, intact.lens, k_scale=intact.k_scale,
+                               v_scale=intact.v_scale)  # fmt: skip
+            out, lse = (torch.full(shape, math.nan, device=batches.device()).to(kind)
+                        for shape, kind in batches.results(config, 3))  # fmt: skip
+            try:
+                function(**batches.arguments(config, batch, cache), out=(out, lse))
+                batches.synchronize()
+                function.check()
+            except pf.PagefoldError as error:
+                assert f"page id {broken}" in str(error) and "request 1" in str(error), str(error)
+            else:
+                raise AssertionError(f"page id {broken} of {pages} was not reported")
+            if batches.device() != "cpu":  # on the host nothing is computed then
+                kept = [0, 2]
+                others = batches.Batch(batch.q[kept], *([x[r] for r in kept] for x in (batch.keys, batch.values)),
+                                       [1, 1], batch.scales)  # fmt: skip
+                oracle.check(config, others, out[kept], lse[kept], oracle.attention(config, others))
+                assert torch.isfinite(out[1]).all(), "what a broken id points to was read"
+    out, lse = batches.attend(function, config, batch, cache=intact)
+    oracle.check(config, batch, out, lse, expected)
+
+
+for _page in (1, 8, 12):
+    for _stored in (None, "f8e4m3"):
+        add(f"A43 broken ids, pages of {_page}{', fp8' if _stored else ''}",
+            Attend(page=_page, kv_dtype=_stored, batch=3, q_len=1, kv_len=1000), broken_page_ids)  # fmt: skip
 
 
 def memory_grows_with_the_length(function, config):

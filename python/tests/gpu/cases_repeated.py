@@ -99,6 +99,9 @@ for _name, _change, _q_lens, _kv_lens in (
     ("decode, fp8", {"q_len": 1, "kv_dtype": "f8e4m3"}, [1] * 8, _MANY),
     ("packed groups", {"q_len": 4, "heads": 16, "splits": 4, "pack_groups": True}, [4] * 8, _MANY),
     ("packed groups, one long request", {"q_len": 4, "heads": 16, "splits": 8, "pack_groups": True}, [4], [9000]),
+    ("decode, pages of 1", {"q_len": 1, "page": 1}, [1] * 8, _MANY),
+    ("decode, pages of 8", {"q_len": 1, "page": 8}, [1] * 8, _MANY),
+    ("decode, pages of 1, fp8", {"q_len": 1, "page": 1, "kv_dtype": "f8e4m3"}, [1] * 8, _MANY),
     ("prefill", {"page": None}, [300, 17, 0, 129], [300, 17, 5, 300]),
     ("chunk, splits 3", {"splits": 3}, [130, 64], [9000, 700]),
     ("decodes and chunks", {}, [1, 300, 1, 2, 0, 64], [9000, 300, 2049, 40, 9, 700]),
@@ -315,6 +318,7 @@ for _name, _config in (
     ("decode", Attend(q_len=1)),
     ("decode, group 8, pages of 64", Attend(heads=16, page=64, q_len=1)),
     ("decode, 40 requests", Attend(heads=32, kv_heads=8, q_len=1, batch=40)),
+    ("decode, 40 requests, pages of 1", Attend(heads=32, kv_heads=8, page=1, q_len=1, batch=40)),
     ("decode, fp8", Attend(kv_dtype="f8e4m3", q_len=1)),
     ("decode, fixed pieces", Attend(q_len=1, batch_invariant=True)),
     ("4 rows", Attend(q_len=4)),
@@ -412,6 +416,7 @@ def new_slots(config, slots, real: int):
 for _name, _change in (
     ("decode", {}),
     ("decode, each op a kernel", {"fuse": False}),
+    ("decode, pages of 1", {"page": 1}),
     ("decode, fp8", {"kv_dtype": "f8e4m3"}),
     ("decodes and chunks", {"q_len": 40}),
 ):

@@ -76,7 +76,7 @@ def decode_config(rng) -> Attend:
         dim=rng.choice(DIMS),
         v_dim=rng.choice((None, None, None, 64, 128)),
         dtype=rng.choice(("bf16", "bf16", "f16")),
-        **_page(rng, (None, 8, 16, 16, 16, 32, 48, 64)),
+        **_page(rng, (None, 1, 8, 12, 16, 16, 32, 48, 64)),
         mask=rng.choice(MASKS),
         score=rng.choice((None, None, None, ("cap", 20.0), ("alibi",))),
         sinks=rng.random() < 0.3,
