@@ -22,9 +22,10 @@ static std::string refusal(const ScheduleRow &row, const SpaceShape &shape) {
 }
 
 std::string pagefold::whyNot(const ScheduleRow &row, const SpaceShape &shape) {
-  if (shape.rows > row.maxRows)
+  if (row.maxRows && shape.rows > row.maxRows)
     return (llvm::Twine(shape.rows) + " rows, it takes at most " + llvm::Twine(row.maxRows)).str();
-  return refusal(row, shape);
+  std::string why = refusal(row, shape);
+  return why.empty() && !row.maxRows ? "only when asked for" : why;
 }
 
 const ScheduleRow *pagefold::chooseRow(const ScheduleTable &table, const SpaceShape &shape,

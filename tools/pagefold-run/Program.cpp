@@ -81,11 +81,11 @@ Result<Program> Program::load(const std::string &artifact, Graph &graph) {
   program.module_.reset(module);
   const std::string name = graph.function().getName().str();
   attn::BoundsAttr bounds = graph.bounds();
-  if (Status status = toStatus(
-          bounds ? pagefold_module_function_for(module, name.c_str(), bounds.getBatch(),
-                                                bounds.getQLen(), bounds.getKvLen(),
-                                                bounds.maxTokens(), &program.function_)
-                 : pagefold_module_function(module, name.c_str(), &program.function_));
+  if (Status status =
+          toStatus(bounds ? pagefold_module_function_for(module, name.c_str(), bounds.getBatch(),
+                                                         bounds.getQLen(), bounds.getKvLen(),
+                                                         bounds.maxTokens(), &program.function_)
+                          : pagefold_module_function(module, name.c_str(), &program.function_));
       !status)
     return tl::unexpected(status.error());
   // It has been read a moment ago.

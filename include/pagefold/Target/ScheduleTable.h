@@ -31,7 +31,7 @@ inline constexpr int64_t kAnyRows = std::numeric_limits<int64_t>::max();
 
 struct ScheduleRow {
   llvm::StringLiteral name;
-  int64_t maxRows; ///< the row is for spaces of at most so many rows
+  int64_t maxRows; ///< the row is for spaces of at most so many rows; 0: only when asked for
   /// Why the form does not take a space at all; empty if it does. Null: it takes every space.
   std::string (*refusal)(const SpaceShape &);
   tile::ScheduleKind kind;

@@ -72,14 +72,28 @@ static std::string keyRefusal(tile::SpaceOp space) {
              : "";
 }
 
+static bool isStreamed(tile::SpaceOp space) {
+  std::optional<tile::ScheduleAttr> chosen = space.getSchedule();
+  return chosen && chosen->getKind() == tile::ScheduleKind::Streaming;
+}
+
 std::string hopper::streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bounds,
                                      QueryRegion region) {
+  std::string refusal = streamingRefusalOfAsked(space, bounds, region);
+  int64_t page = space.getKv().getType().getPageSize();
+  if (!refusal.empty() || page % kBlockKeys == 0 || isStreamed(space))
+    return refusal;
+  return ("pages of " + llvm::Twine(page) + " keys, no multiple of " + llvm::Twine(kBlockKeys) +
+          ": these are streamed when asked for")
+      .str();
+}
+
+std::string hopper::streamingRefusalOfAsked(tile::SpaceOp space, attn::BoundsAttr bounds,
+                                            QueryRegion region) {
   tile::KVType kv = space.getKv().getType();
   int64_t packed = space.mostQueryRows(bounds.getQLen()) * space.getGroup();
   // Once this schedule is chosen, its query tile holds them all.
-  std::optional<tile::ScheduleAttr> chosen = space.getSchedule();
-  bool isChosen = chosen && chosen->getKind() == tile::ScheduleKind::Streaming;
-  int64_t rows = isChosen ? chosen->getQTile() : kMaxStreamedRows;
+  int64_t rows = isStreamed(space) ? space.getSchedule()->getQTile() : kMaxStreamedRows;
   if (packed > rows)
     return (llvm::Twine(packed) + " packed rows, it takes " + llvm::Twine(rows)).str();
   if (std::string refusal = keyRefusal(space); !refusal.empty())

@@ -53,6 +53,7 @@ class Attend:
     kv_tile: int | None = None
     batch_invariant: bool = False
     pack_groups: bool = False
+    form: str | None = None
 
     attentions = 1  # whose results follow one another
 
@@ -81,7 +82,7 @@ class Attend:
     @property
     def options(self) -> dict:
         """For pagefold.compile."""
-        names = ("splits", "kv_tile", "batch_invariant", "pack_groups")
+        names = ("splits", "kv_tile", "batch_invariant", "pack_groups", "form")
         return {name: getattr(self, name) for name in names}
 
     def graph(self) -> pf.Graph:
@@ -177,7 +178,7 @@ class Layer(Attend):
 
     @property
     def options(self) -> dict:
-        return {"fuse": self.fuse, "pack_groups": self.pack_groups}
+        return {name: getattr(self, name) for name in ("fuse", "pack_groups", "form")}
 
     def graph(self) -> pf.Graph:
         with pf.Graph(

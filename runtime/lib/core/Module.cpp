@@ -71,10 +71,9 @@ Result<const Function *> Module::function(std::string_view name) const {
     return fail(ErrorCode::InvalidArgument,
                 "expects the name of a function, as the module has several: " + quoted(names));
   if (!variants.empty())
-    return fail(ErrorCode::NotFound, "the graph '" + std::string(name) +
-                                         "' was compiled for several maxima, as " +
-                                         quoted(variants) +
-                                         "; take one of these, or ask for the one for a batch");
+    return fail(ErrorCode::NotFound,
+                "the graph '" + std::string(name) + "' was compiled for several maxima, as " +
+                    quoted(variants) + "; take one of these, or ask for the one for a batch");
   return fail(ErrorCode::NotFound,
               "the module has no function '" + std::string(name) + "', it has " + quoted(names));
 }
@@ -101,8 +100,8 @@ Result<const Function *> Module::functionFor(std::string_view graph,
     return fail(ErrorCode::InvalidArgument,
                 "expects the name of a graph, as the module has several: " + quoted(graphs));
   if (!graph.empty() && std::find(graphs.begin(), graphs.end(), graph) == graphs.end())
-    return fail(ErrorCode::NotFound, "the module has no graph '" + std::string(graph) +
-                                         "', it has " + quoted(graphs));
+    return fail(ErrorCode::NotFound,
+                "the module has no graph '" + std::string(graph) + "', it has " + quoted(graphs));
   if (extent.batch < 0 || extent.qLen < 0 || extent.kvLen < 0 || extent.tokens < 0 ||
       (extent.qLen && extent.batch > INT64_MAX / extent.qLen))
     return fail(ErrorCode::InvalidArgument,
@@ -116,8 +115,8 @@ Result<const Function *> Module::functionFor(std::string_view graph,
       return function.get();
     reasons += (reasons.empty() ? "" : ", ") + above + " of '" + function->plan().name + "'";
   }
-  return fail(ErrorCode::InvalidArgument, "no variant holds the batch: " + reasons +
-                                              "; declare larger maxima (attn.bounds)");
+  return fail(ErrorCode::InvalidArgument,
+              "no variant holds the batch: " + reasons + "; declare larger maxima (attn.bounds)");
 }
 
 Result<TileCounters> Function::counters(const void *workspace) const {

@@ -23,17 +23,6 @@ func.func @speculative(%q: tensor<?x8x128xbf16>, %k: tensor<?x16x2x128xbf16>, %t
   return %o : tensor<?x8x128xbf16>
 }
 
-// Pages of any size.
-// CHECK-LABEL: func.func @short_pages
-// CHECK: schedule <streaming, q_tile 16, kv_tile 16, splits 1>
-!p1 = !attn.paged_kv<2 heads, 128 x 128, bf16, page 1>
-func.func @short_pages(%q: tensor<?x8x128xbf16>, %k: tensor<?x1x2x128xbf16>, %table: tensor<?x?xi32>, %lens: tensor<?xi32>, %rows: tensor<?xi32>)
-    -> tensor<?x8x128xbf16> attributes {attn.bounds = #attn.bounds<batch 64, q_len 1, kv_len 8192>} {
-  %cache = attn.cache %k, %k table(%table) lens(%lens) layout(nhd) : tensor<?x1x2x128xbf16>, tensor<?x1x2x128xbf16>, tensor<?x?xi32>, tensor<?xi32> -> !p1
-  %o = attn.attention %q, %cache rows(%rows) scale 0.0883 mask <causal> : tensor<?x8x128xbf16>, !p1, tensor<?xi32> -> tensor<?x8x128xbf16>
-  return %o : tensor<?x8x128xbf16>
-}
-
 // 8 rows of 256 have room, 16 have not (below).
 // CHECK-LABEL: func.func @eight_wide_rows
 // CHECK: schedule <streaming, q_tile 16, kv_tile 16, splits 1>
@@ -55,6 +44,17 @@ func.func @five_tokens(%q: tensor<?x8x128xbf16>, %k: tensor<?x16x2x128xbf16>, %t
     -> tensor<?x8x128xbf16> attributes {attn.bounds = #attn.bounds<batch 64, q_len 5, kv_len 8192>} {
   %cache = attn.cache %k, %k table(%table) lens(%lens) layout(nhd) : tensor<?x16x2x128xbf16>, tensor<?x16x2x128xbf16>, tensor<?x?xi32>, tensor<?xi32> -> !p16
   %o = attn.attention %q, %cache rows(%rows) scale 0.0883 mask <causal> : tensor<?x8x128xbf16>, !p16, tensor<?xi32> -> tensor<?x8x128xbf16>
+  return %o : tensor<?x8x128xbf16>
+}
+
+// CHECK-LABEL: func.func @short_pages
+// CHECK: schedule <pipelined,
+// REMARK: Function=short_pages | Reason="pages of 1 keys, no multiple of 16: these are streamed when asked for", Remark="row streaming rejected"
+!p1 = !attn.paged_kv<2 heads, 128 x 128, bf16, page 1>
+func.func @short_pages(%q: tensor<?x8x128xbf16>, %k: tensor<?x1x2x128xbf16>, %table: tensor<?x?xi32>, %lens: tensor<?xi32>, %rows: tensor<?xi32>)
+    -> tensor<?x8x128xbf16> attributes {attn.bounds = #attn.bounds<batch 64, q_len 1, kv_len 8192>} {
+  %cache = attn.cache %k, %k table(%table) lens(%lens) layout(nhd) : tensor<?x1x2x128xbf16>, tensor<?x1x2x128xbf16>, tensor<?x?xi32>, tensor<?xi32> -> !p1
+  %o = attn.attention %q, %cache rows(%rows) scale 0.0883 mask <causal> : tensor<?x8x128xbf16>, !p1, tensor<?xi32> -> tensor<?x8x128xbf16>
   return %o : tensor<?x8x128xbf16>
 }
 

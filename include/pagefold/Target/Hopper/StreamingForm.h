@@ -42,6 +42,10 @@ int64_t fixedPieces(tile::SpaceOp space, attn::BoundsAttr bounds);
 /// `bounds`: those of its function.
 std::string streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bounds,
                              QueryRegion region = QueryRegion::Identity);
+/// The same where the schedule is asked for by its name. Pages that are no multiple of 16 keys are
+/// streamed then alone, until they have been run on a GPU.
+std::string streamingRefusalOfAsked(tile::SpaceOp space, attn::BoundsAttr bounds,
+                                    QueryRegion region = QueryRegion::Identity);
 
 } // namespace pagefold::hopper
 

@@ -43,10 +43,10 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return op->emitError() << "expects '" << name << "' on a function, got it on '" << op->getName()
                            << "'";
   if (name == kGraphName)
-    return isa<StringAttr>(attribute.getValue())
-               ? success()
-               : op->emitError() << "expects '" << name << "' to be a string, got "
-                                 << attribute.getValue();
+    return isa<StringAttr>(attribute.getValue()) ? success()
+                                                 : op->emitError() << "expects '" << name
+                                                                   << "' to be a string, got "
+                                                                   << attribute.getValue();
   auto list = dyn_cast<ArrayAttr>(attribute.getValue());
   if (list && llvm::all_of(list, llvm::IsaPred<BoundsAttr>))
     return verifyBoundsList([&] { return op->emitError(); }, declaredBounds(op));

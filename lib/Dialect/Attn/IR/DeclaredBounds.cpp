@@ -31,9 +31,10 @@ LogicalResult pagefold::attn::verifyBoundsList(function_ref<InFlightDiagnostic()
   for (size_t i = 0; i < list.size(); ++i)
     for (BoundsAttr before : list.take_front(i))
       if (holds(before, list[i]))
-        return emitError() << "expects each entry of '" << kBoundsName
-                           << "' to hold calls that those before it do not, as the first that fits is "
-                              "taken; "
-                           << list[i] << " comes after " << before;
+        return emitError()
+               << "expects each entry of '" << kBoundsName
+               << "' to hold calls that those before it do not, as the first that fits is "
+                  "taken; "
+               << list[i] << " comes after " << before;
   return success();
 }

@@ -70,8 +70,7 @@ private:
     if (bounds.empty())
       return success();
     FailureOr<SmallVector<BoundsAttr>> list = parseList(getOperation(), bounds);
-    if (failed(list) ||
-        failed(verifyBoundsList([&] { return getOperation().emitError(); }, *list)))
+    if (failed(list) || failed(verifyBoundsList([&] { return getOperation().emitError(); }, *list)))
       return failure();
     auto attribute =
         ArrayAttr::get(&getContext(), SmallVector<Attribute>(list->begin(), list->end()));
@@ -92,8 +91,8 @@ private:
       std::string name = variantName(function.getName(), entry);
       if (getOperation().lookupSymbol(name))
         return function.emitError("expects no function '")
-               << name << "' beside '" << function.getName()
-               << "', whose variant for " << entry << " has that name";
+               << name << "' beside '" << function.getName() << "', whose variant for " << entry
+               << " has that name";
       auto variant = cast<func::FuncOp>(builder.clone(*function));
       variant.setName(name);
       variant->setAttr(kBoundsName, entry);

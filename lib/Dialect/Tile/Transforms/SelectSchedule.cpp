@@ -96,7 +96,8 @@ struct TileSelectSchedule : pagefold::tile::impl::TileSelectScheduleBase<TileSel
       auto rows = llvm::make_filter_range(table.rows, isNamed);
       std::string refusal;
       for (const ScheduleRow &refused : rows)
-        refusal = whyNot(refused, shape); // that of the most general
+        if (refused.maxRows || refusal.empty())
+          refusal = whyNot(refused, shape); // that of the most general
       space.emitOpError("cannot take the form ") << form << ": " << refusal;
     }
     return row;

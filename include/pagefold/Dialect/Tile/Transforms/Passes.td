@@ -317,6 +317,8 @@ def TileStageQueries : Pass<"tile-stage-queries"> {
     **Does not** touch a space that the pipeline refuses for another reason, too (a *missed* remark names it): its
     region costs nothing where one thread has the row.
   }];
+  let options = [
+    Option<"form", "form", "std::string", "\"\"", "The form that tile-select-schedule will be asked for">];
   let dependentDialects = ["::pagefold::tile::TileDialect", "::mlir::memref::MemRefDialect"];
 }
 
