@@ -22,8 +22,7 @@ static constexpr OptionRow kOptions[] = {
      "code of target cuda: ptx, or cubin where ptxas is on the PATH (default: ptx)"},
     {"bounds", "", &CompileOptions::bounds,
      "declared maxima of all functions in place of their own: 'batch 64, q_len 1, kv_len 8192', "
-     "several "
-     "with ';' between make a variant each"},
+     "several with ';' between make a variant each"},
     {"cascade", "", &CompileOptions::cascade,
      "read the keys that all requests share once: auto (where it pays), always or off (default: "
      "auto)"},
@@ -46,8 +45,7 @@ static constexpr OptionRow kOptions[] = {
      "give requests of few query rows a kernel of their own beside those of many (cuda)"},
     {"pack-groups", "", &CompileOptions::packGroups,
      "let the heads of a group share query tiles where requests have few rows (cuda; off until it "
-     "has "
-     "been run on a GPU)"},
+     "has been run on a GPU)"},
     {"batch-invariant", "", &CompileOptions::batchInvariant,
      "a request's bits do not depend on its neighbours: keys are split at fixed places, or not at "
      "all"},

@@ -60,7 +60,8 @@ def compile(
     target is "host" or "cuda" (Hopper; code="cubin" assembles with CUDA's ptxas, where "ptx" leaves that to the
     driver); cpu is a processor of the host by LLVM's name. bounds declares maxima in place of the graph's, as
     [{"batch": 64, "q_len": 1, "kv_len": 8192}, ...] or as text, smaller ones first; with several each function is compiled
-    for each, and `Module.function("layer", batch=3, q_len=1, kv_len=500)` finds the one for a batch. form, q_tile, kv_tile, splits override the schedule that
+    for each, and `Module.function("layer", batch=3, q_len=1, kv_len=500)` finds the one for a batch.
+    form, q_tile, kv_tile, splits override the schedule that
     the compiler would choose: form is "outer" or "dot" on the host, "streaming" or "pipelined" on cuda, and "simt" on
     both, where the host plays the GPU's threads. online_softmax=False keeps the scores in memory (the baseline),
     fuse=False leaves each op a kernel of its own; overlap_products, lazy_rescale and sections=False leave out what
@@ -127,7 +128,8 @@ class Module:
         self._handle = ctypes.c_void_p()
         self._library = _abi.runtime()
         _abi.check(self._library, self._library.pagefold_module_load(artifact, len(artifact), self._handle))
-        self._functions: dict[int, Function] = {}  # by handle
+        self._by_name: dict[str | None, Function] = {}
+        self._by_handle: dict[int, Function] = {}
 
     def __del__(self):
         if getattr(self, "_handle", None):
@@ -147,18 +149,21 @@ class Module:
         With batch, q_len and kv_len (and tokens, batch x q_len when left out) the variant of the graph of that name for
         such a batch: the first in the order of the graph's declared maxima that hold it.
         """
-        extent = (batch, q_len, kv_len)
-        handle, encoded = ctypes.c_void_p(), None if name is None else name.encode()
+        extent, encoded = (batch, q_len, kv_len), None if name is None else name.encode()
         if extent == (None, None, None) and tokens is None:
-            _abi.check(self._library, self._library.pagefold_module_function(self._handle, encoded, handle))
-        elif None in extent:
+            if name not in self._by_name:
+                self._by_name[name] = self._found(self._library.pagefold_module_function, encoded)
+            return self._by_name[name]
+        if None in extent:
             raise ValueError("function: expects batch, q_len and kv_len together, or none of them")
-        else:
-            find = self._library.pagefold_module_function_for
-            _abi.check(self._library, find(self._handle, encoded, *extent, tokens or 0, handle))
-        if handle.value not in self._functions:
-            self._functions[handle.value] = Function(self._library, handle, owner=self)
-        return self._functions[handle.value]
+        return self._found(self._library.pagefold_module_function_for, encoded, *extent, tokens or 0)
+
+    def _found(self, find, *wanted) -> Function:
+        handle = ctypes.c_void_p()
+        _abi.check(self._library, find(self._handle, *wanted, handle))
+        if handle.value not in self._by_handle:
+            self._by_handle[handle.value] = Function(self._library, handle, owner=self)
+        return self._by_handle[handle.value]
 
     def __call__(self, *args, out=None, stream=None, **kwargs):
         return self.function()(*args, out=out, stream=stream, **kwargs)

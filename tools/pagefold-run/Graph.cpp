@@ -44,10 +44,10 @@ std::optional<int64_t> Graph::find(std::string_view name) const {
 }
 
 void Graph::addBounds() {
-  llvm::append_range(declared_, attn::declaredBounds(function_));
-  if (artifact_.empty())
+  if (artifact_.empty()) {
+    llvm::append_range(declared_, attn::declaredBounds(function_));
     return;
-  declared_.clear();
+  }
   const runtime::Artifact artifact = *runtime::parse(artifact_); // read before, by openBundle
   for (const runtime::FunctionPlan &plan : artifact.plan.functions) {
     auto bound = [&](const char *name) {

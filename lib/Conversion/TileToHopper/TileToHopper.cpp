@@ -13,6 +13,7 @@
 #include "pagefold/Conversion/KernelAbout.h"
 #include "pagefold/Conversion/Passes.h"
 #include "pagefold/Conversion/SimtKernels.h"
+#include "pagefold/Dialect/Attn/IR/DeclaredBounds.h"
 #include "pagefold/Dialect/Tile/IR/RequestBounds.h"
 #include "pagefold/Target/Hopper/Chip.h"
 #include "pagefold/Target/Hopper/PipelinedForm.h"
@@ -64,7 +65,7 @@ public:
   FunctionLowering(func::FuncOp function, gpu::GPUModuleOp module,
                    const TileToHopperOptions &options)
       : function(function), module(module),
-        layout(function->getAttrOfType<attn::BoundsAttr>("attn.bounds")), options(options) {}
+        layout(function->getAttrOfType<attn::BoundsAttr>(attn::kBoundsName)), options(options) {}
   LogicalResult run();
 
 private:

@@ -30,7 +30,8 @@ int64_t WorkspaceLayout::allocate(int64_t bytes) {
 SmallVector<func::FuncOp> pagefold::launchedFunctions(Operation *module) {
   SmallVector<func::FuncOp> functions;
   for (auto function : module->getRegion(0).getOps<func::FuncOp>())
-    if (function->hasAttrOfType<attn::BoundsAttr>("attn.bounds") && function->hasAttr("tile.args"))
+    if (function->hasAttrOfType<attn::BoundsAttr>(attn::kBoundsName) &&
+        function->hasAttr("tile.args"))
       functions.push_back(function);
   return functions;
 }

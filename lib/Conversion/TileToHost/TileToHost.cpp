@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "pagefold/Conversion/KernelAbout.h"
 #include "pagefold/Conversion/Passes.h"
+#include "pagefold/Dialect/Attn/IR/DeclaredBounds.h"
 
 namespace pagefold {
 #define GEN_PASS_DEF_TILETOHOST
@@ -31,7 +32,7 @@ namespace {
 class FunctionLowering {
 public:
   FunctionLowering(func::FuncOp function, bool counters)
-      : function(function), layout(function->getAttrOfType<attn::BoundsAttr>("attn.bounds")),
+      : function(function), layout(function->getAttrOfType<attn::BoundsAttr>(attn::kBoundsName)),
         counters(counters) {}
   LogicalResult run();
 

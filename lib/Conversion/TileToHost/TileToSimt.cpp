@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "pagefold/Conversion/KernelAbout.h"
 #include "pagefold/Conversion/Passes.h"
+#include "pagefold/Dialect/Attn/IR/DeclaredBounds.h"
 #include "pagefold/Target/Hopper/Chip.h"
 
 namespace pagefold {
@@ -122,7 +123,7 @@ struct TileToSimt : pagefold::impl::TileToSimtBase<TileToSimt> {
   LogicalResult lower(func::FuncOp function, gpu::GPUModuleOp kernels) {
     if (failed(checkSources(function)))
       return failure();
-    WorkspaceLayout layout(function->getAttrOfType<attn::BoundsAttr>("attn.bounds"));
+    WorkspaceLayout layout(function->getAttrOfType<attn::BoundsAttr>(attn::kBoundsName));
     SimtModule module{function, kernels, layout, counters, rowLanes};
     SmallVector<Attribute> entries;
     for (Operation &op : function.front()) {

@@ -58,11 +58,12 @@ static std::string quoted(const Names &names) {
 Result<const Function *> Module::function(std::string_view name) const {
   if (name.empty() && functions_.size() == 1)
     return functions_.front().get();
+  for (const std::unique_ptr<Function> &function : functions_)
+    if (!name.empty() && function->plan().name == name)
+      return function.get();
   Names names, variants;
   for (const std::unique_ptr<Function> &function : functions_) {
     const FunctionPlan &plan = function->plan();
-    if (!name.empty() && plan.name == name)
-      return function.get();
     addTo(names, plan.name);
     if (plan.graph == name)
       addTo(variants, plan.name);
@@ -78,43 +79,58 @@ Result<const Function *> Module::function(std::string_view name) const {
               "the module has no function '" + std::string(name) + "', it has " + quoted(names));
 }
 
-/// What of the batch is above a function's maxima, "kv_len 9000 > 8192"; empty where nothing is.
-static std::string excess(const FunctionPlan &plan, const BatchExtent &extent) {
+namespace {
+/// What of a batch is above a function's maxima.
+struct Excess {
+  const char *name;
+  int64_t value, bound;
+};
+} // namespace
+
+static std::optional<Excess> excess(const FunctionPlan &plan, const BatchExtent &extent) {
   const int64_t tokens = extent.tokens ? extent.tokens : extent.batch * extent.qLen;
   for (auto [name, value] : {std::pair{"batch", extent.batch}, std::pair{"q_len", extent.qLen},
                              std::pair{"kv_len", extent.kvLen}, std::pair{"tokens", tokens}}) {
     auto bound = plan.bounds.find(name);
     if (bound != plan.bounds.end() && value > bound->second)
-      return std::string(name) + " " + std::to_string(value) + " > " +
-             std::to_string(bound->second);
+      return Excess{name, value, bound->second};
   }
-  return {};
+  return std::nullopt;
 }
 
 Result<const Function *> Module::functionFor(std::string_view graph,
                                              const BatchExtent &extent) const {
-  Names graphs;
-  for (const std::unique_ptr<Function> &function : functions_)
-    addTo(graphs, function->plan().graphName());
-  if (graph.empty() && graphs.size() > 1)
+  auto isWanted = [&](const std::unique_ptr<Function> &function) {
+    return graph.empty() || function->plan().graphName() == graph;
+  };
+  auto graphs = [&] {
+    Names names;
+    for (const std::unique_ptr<Function> &function : functions_)
+      addTo(names, function->plan().graphName());
+    return names;
+  };
+  if (graph.empty() && graphs().size() > 1)
     return fail(ErrorCode::InvalidArgument,
-                "expects the name of a graph, as the module has several: " + quoted(graphs));
-  if (!graph.empty() && std::find(graphs.begin(), graphs.end(), graph) == graphs.end())
+                "expects the name of a graph, as the module has several: " + quoted(graphs()));
+  if (std::none_of(functions_.begin(), functions_.end(), isWanted))
     return fail(ErrorCode::NotFound,
-                "the module has no graph '" + std::string(graph) + "', it has " + quoted(graphs));
+                "the module has no graph '" + std::string(graph) + "', it has " + quoted(graphs()));
   if (extent.batch < 0 || extent.qLen < 0 || extent.kvLen < 0 || extent.tokens < 0 ||
       (extent.qLen && extent.batch > INT64_MAX / extent.qLen))
     return fail(ErrorCode::InvalidArgument,
                 "expects batch, q_len, kv_len and tokens of at least 0 that can be multiplied");
-  std::string reasons;
-  for (const std::unique_ptr<Function> &function : functions_) {
-    if (!graph.empty() && function->plan().graphName() != graph)
-      continue;
-    std::string above = excess(function->plan(), extent);
-    if (above.empty())
+  // Engines ask at every step: sentences are made where none holds the batch.
+  for (const std::unique_ptr<Function> &function : functions_)
+    if (isWanted(function) && !excess(function->plan(), extent))
       return function.get();
-    reasons += (reasons.empty() ? "" : ", ") + above + " of '" + function->plan().name + "'";
-  }
+  std::string reasons;
+  for (const std::unique_ptr<Function> &function : functions_)
+    if (isWanted(function)) {
+      Excess above = *excess(function->plan(), extent);
+      reasons += std::string(reasons.empty() ? "" : ", ") + above.name + " " +
+                 std::to_string(above.value) + " > " + std::to_string(above.bound) + " of '" +
+                 function->plan().name + "'";
+    }
   return fail(ErrorCode::InvalidArgument,
               "no variant holds the batch: " + reasons + "; declare larger maxima (attn.bounds)");
 }

@@ -10,6 +10,7 @@
 #include "CascadeCost.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
+#include "pagefold/Dialect/Attn/IR/DeclaredBounds.h"
 #include "pagefold/Dialect/Attn/IR/PrefixOps.h"
 
 namespace pagefold::attn {
@@ -107,7 +108,7 @@ struct AttnCascade : pagefold::attn::impl::AttnCascadeBase<AttnCascade> {
           << ("the prefix is read for each request: " + Twine(why)).str();
       return false;
     };
-    auto bounds = getOperation()->getAttrOfType<BoundsAttr>("attn.bounds");
+    auto bounds = getOperation()->getAttrOfType<BoundsAttr>(kBoundsName);
     if (!bounds)
       return missed("the function declares no attn.bounds to judge by");
     if (batchInvariant)

@@ -35,12 +35,12 @@ static FailureOr<SmallVector<BoundsAttr>> parseList(ModuleOp module, StringRef t
   SmallVector<StringRef> entries;
   text.split(entries, ';');
   for (StringRef entry : entries) {
-    std::string text = ("#attn.bounds<" + entry.trim() + ">").str(), reason;
+    std::string attribute = ("#attn.bounds<" + entry.trim() + ">").str(), reason;
     BoundsAttr bounds;
     {
       ScopedDiagnosticHandler handler(module.getContext(),
                                       [&](Diagnostic &error) { reason = error.str(); });
-      bounds = dyn_cast_or_null<BoundsAttr>(parseAttribute(text, module.getContext()));
+      bounds = dyn_cast_or_null<BoundsAttr>(parseAttribute(attribute, module.getContext()));
     }
     if (!bounds)
       return module.emitError("option bounds expects 'batch 8, q_len 1, kv_len 1024' and perhaps "

@@ -7,13 +7,15 @@
 
 #include "pagefold/Dialect/Tile/IR/RequestBounds.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "pagefold/Dialect/Attn/IR/DeclaredBounds.h"
 
 using namespace mlir;
 using namespace pagefold;
 
 static attn::BoundsAttr boundsOfFunction(Operation *op) {
   auto function = op->getParentOfType<FunctionOpInterface>();
-  return function ? function->getAttrOfType<attn::BoundsAttr>("attn.bounds") : attn::BoundsAttr();
+  return function ? function->getAttrOfType<attn::BoundsAttr>(attn::kBoundsName)
+                  : attn::BoundsAttr();
 }
 
 attn::BoundsAttr tile::boundsOf(BatchOp batch) {

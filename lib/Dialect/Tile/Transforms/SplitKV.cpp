@@ -8,6 +8,7 @@
 #include "RemarkOf.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "pagefold/Dialect/Attn/IR/DeclaredBounds.h"
 #include "pagefold/Dialect/Tile/IR/Tile.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
 
@@ -69,7 +70,7 @@ struct TileSplitKV : pagefold::tile::impl::TileSplitKVBase<TileSplitKV> {
       }
       auto bounds =
           space->getParentOfType<FunctionOpInterface>()->getAttrOfType<pagefold::attn::BoundsAttr>(
-              "attn.bounds");
+              pagefold::attn::kBoundsName);
       if (!bounds) {
         space.emitOpError("expects attn.bounds on its function, to size the partial states");
         return signalPassFailure();
