@@ -259,6 +259,12 @@ Value StreamedLanes::element(HopperBuilder &b, int64_t step, int64_t i) const {
                  : b.add(upper, step * kDepth + i * kHalf);
 }
 
+/// Whether row `i` of the lane's two in the accumulator's block is an element at all: the last
+/// block may reach past the head dimension. Either all lanes' rows are or none is.
+static bool isElement(const StreamedSpace &space, int64_t step, int64_t i) {
+  return step * kDepth + (space.isBytes() ? 0 : i * kHalf) < space.vDim;
+}
+
 /// Pairs of neighbours along the head dimension go out. Of keys of 8 bits a lane has them;
 /// otherwise blocks are transposed in pairs, so that a lane has neighbours of its row.
 void StreamedPiece::storeBlock(Value block, int64_t step, size_t number, Value factor) {
@@ -274,6 +280,8 @@ void StreamedPiece::storeBlock(Value block, int64_t step, size_t number, Value f
   };
   if (space.isBytes()) {
     for (int64_t j : {0, 1}) {
+      if (!isElement(space, step, 0))
+        continue;
       Value start =
           b.add(results.rowStart(space.output, column[j]), b.widen(lanes.element(b, step, 0)));
       StorePairOp::create(b, pairOf(finished(0, j), finished(1, j)), pointer, start,
@@ -284,9 +292,9 @@ void StreamedPiece::storeBlock(Value block, int64_t step, size_t number, Value f
   const PackedRows &row = lanes.rows[number];
   Value start = b.add(results.rowStart(space.output, row), b.widen(lanes.column));
   for (int64_t i : {0, 1})
-    if (int64_t first = step * kDepth + i * kHalf; first < space.vDim)
+    if (isElement(space, step, i))
       StorePairOp::create(b, b.transposePairs(pairOf(finished(i, 0), finished(i, 1))), pointer,
-                          b.add(start, b.i64(first)), results.exists(row));
+                          b.add(start, b.i64(step * kDepth + i * kHalf)), results.exists(row));
 }
 
 void StreamedPiece::store(const StreamedState &state) {
@@ -324,7 +332,7 @@ void StreamedPiece::leaveBlock(const StreamedState &state, size_t block, Value w
       int64_t toSecond = space.isBytes() ? 1 : kHalf;
       for (auto [step, accumulator] : llvm::enumerate(state.output[block]))
         for (int64_t j : {0, 1}) {
-          if (space.isBytes() || static_cast<int64_t>(step) * kDepth + j * kHalf < space.vDim)
+          if (isElement(space, step, j))
             StoreWordsOp::create(b, b.element(accumulator, 2 * j + i), words,
                                  b.add(first, step * kDepth + j * toSecond));
         }
