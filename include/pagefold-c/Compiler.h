@@ -28,14 +28,14 @@ extern "C" {
       "online_softmax": true,      false keeps the materialised baseline
       "fuse": true,
       "cascade": "auto",           a shared prefix is read once: where it pays, always, or off
-      "overlap_products": true,    of target cuda, as the next six
+      "overlap_products": true,    of target cuda, as the next seven
       "lazy_rescale": true,
       "sections": true,
       "overlap_launches": true,    false starts a kernel of a function when the one before it has ended
       "stage_queries": true,       false leaves the ops of queries in the attention kernel
       "join_rows": true,           false makes each append and each change of rows a kernel of its own
       "split_rows": true,          false gives requests of few query rows no kernel of their own
-      "pack_groups": false,        true lets the heads of a group share query tiles (not yet run on a GPU)
+      "pack_groups": true,         false gives each head query tiles of its own where requests have few rows
       "batch_invariant": false,    true makes a request's bits independent of its neighbours
       "strict": false,             true makes an error of what is slower than need be, and was not asked for
       "counters": false,           count tiles, for tests and explanations

@@ -44,8 +44,7 @@ static constexpr OptionRow kOptions[] = {
     {"split-rows", "", &CompileOptions::splitRows,
      "give requests of few query rows a kernel of their own beside those of many (cuda)"},
     {"pack-groups", "", &CompileOptions::packGroups,
-     "let the heads of a group share query tiles where requests have few rows (cuda; off until it "
-     "has been run on a GPU)"},
+     "let the heads of a group share query tiles where requests have few rows (cuda)"},
     {"batch-invariant", "", &CompileOptions::batchInvariant,
      "a request's bits do not depend on its neighbours: keys are split at fixed places, or not at "
      "all"},

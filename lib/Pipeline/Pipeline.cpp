@@ -70,7 +70,7 @@ static void buildTile(OpPassManager &manager, const CompileOptions &options) {
     manager.addPass(tile::createTileOnlineSoftmax());
   // Before the schedule, which asks what the queries' region does; not for the form that takes any.
   if (options.isCuda() && options.stageQueries && options.form != "simt")
-    manager.addPass(tile::createTileStageQueries({options.form}));
+    manager.addPass(tile::createTileStageQueries());
   if (options.isCuda() && options.joinRows)
     manager.addPass(tile::createTileJoinRows());
   // Not where a schedule is given: it would be that of both spaces.

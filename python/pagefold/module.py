@@ -45,7 +45,7 @@ def compile(
     stage_queries: bool = True,
     join_rows: bool = True,
     split_rows: bool = True,
-    pack_groups: bool = False,
+    pack_groups: bool = True,
     batch_invariant: bool = False,
     strict: bool = False,
     counters: bool = False,
@@ -66,9 +66,8 @@ def compile(
     both, where the host plays the GPU's threads. online_softmax=False keeps the scores in memory (the baseline),
     fuse=False leaves each op a kernel of its own; overlap_products, lazy_rescale and sections=False leave out what
     makes cuda fast, to see what it is worth. stage_queries=False keeps the ops of queries in the attention kernel on
-    cuda, which then takes the form "simt"; split_rows=False gives requests of few rows no kernel of their own there.
-    pack_groups=True lets the heads of a group share query tiles of the pipelined form where requests have few rows; it is off
-    until it has been run on a GPU.
+    cuda, which then takes the form "simt"; split_rows=False gives requests of few rows no kernel of their own there, and
+    pack_groups=False each head query tiles of its own where requests have few rows.
     join_rows=False makes each append and each change of rows a kernel of its own, overlap_launches=False starts a kernel
     when the one before it has ended. cascade: whether attention over a cache with a shared_prefix reads it once for all
     requests: "auto" (where it pays), "always" or "off".

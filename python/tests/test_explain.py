@@ -185,7 +185,7 @@ def test_prefill_is_bound_by_computation_and_its_padding_by_shape():
 
 def test_packed_tiles_read_keys_once_for_a_group():
     graph = decode_graph(**BIG, batch=32, q_len=16, kv_len=8192)
-    function = pf.compile(graph, target="cuda", split_rows=False, pack_groups=True).function()
+    function = pf.compile(graph, target="cuda", split_rows=False).function()
     call = big([16] * 32, [8192] * 32)
     kernel = space_of(function.explain(**call))
     assert (kernel["form"], kernel["group_rows"]) == ("pipelined", 4)
@@ -200,7 +200,7 @@ def test_packed_tiles_read_keys_once_for_a_group():
 def test_a_padded_group_fills_tiles_sooner():
     sizes = {"heads": 10, "kv_heads": 2, "dim": 64, "page": 16}
     graph = decode_graph(dtype="bf16", **sizes, batch=2, q_len=20, kv_len=1024, mask=pf.no_mask())
-    function = pf.compile(graph, target="cuda", split_rows=False, pack_groups=True).function()
+    function = pf.compile(graph, target="cuda", split_rows=False).function()
     kernel = space_of(function.explain(**arguments([20, 16], [1024, 1024], dtype=np.uint16, **sizes)))
     assert kernel["group_rows"] == 8
     # 20 rows of 5 heads take 160 rows of tiles, 16 take 128: two tiles and one, of each of 2 KV heads.

@@ -84,7 +84,10 @@ class Bench:
         if (self.folder / _abi.RUNTIME_LIBRARY).is_file():
             os.environ.setdefault("PAGEFOLD_LIBRARY_DIR", str(self.folder))
         self.manifest = json.loads((self.folder / "manifest.json").read_text())
-        self.back_ends = [BACK_ENDS[name] for name in arguments.peers.split(",") if name]
+        names = [name for name in arguments.peers.split(",") if name]
+        if unknown := [name for name in names if name not in BACK_ENDS]:
+            sys.exit(f"pagefold-bench: --peers expects some of {', '.join(BACK_ENDS)}, got {', '.join(unknown)}")
+        self.back_ends = [BACK_ENDS[name] for name in names]
         self.cubins = []
         if arguments.peer_cubins:
             from cubin_peers import load_folder

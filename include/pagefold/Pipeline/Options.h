@@ -38,7 +38,7 @@ struct CompileOptions {
   bool overlapLaunches = true; ///< of tile-to-hopper: a kernel starts while the one before ends
   bool stageQueries = true;    ///< tile-stage-queries, of the cuda target
   bool joinRows = true;        ///< tile-join-rows, of the cuda target
-  bool packGroups = false;     ///< of tile-select-schedule, of the cuda target
+  bool packGroups = true;      ///< of tile-select-schedule, of the cuda target
   bool batchInvariant = false; ///< of a request's bits
   bool splitRows = true;       ///< tile-split-rows, of the cuda target
   bool counters = false;       ///< count tiles in the workspace

@@ -82,10 +82,9 @@ StreamedPiece::StreamedPiece(SpaceKernel &kernel, const StreamedSpace &space,
   for (size_t block = 0; block < lanes.rows.size(); ++block)
     queries.push_back(loadQueries(block));
   // Now, while the first keys are on their way.
-  Value start = line.startOf(segment);
-  firstCta = line.ctaOf(start);
-  lastCta = line.ctaOf(b.add(start, b.add(segment.count, -1)));
-  leads = b.either(b.equal(segment.begin, b.i32(0)), b.equal(segment.at, line.ctaBegin()));
+  firstCta = line.ctaOf(segment, b.i32(0));
+  lastCta = line.ctaOf(segment, b.add(segment.count, -1));
+  leads = line.leads(segment);
 }
 
 /// The lane's row, as right blocks: elements 2 (l mod 4) and the next one of each eight, or, in the
@@ -351,7 +350,7 @@ void StreamedPiece::leaveNote(const StateAreas &areas, Value area) {
   const Request &request = segment.request;
   Value zero = b.i32(0);
   Values note(PieceNote::Words, zero);
-  note[PieceNote::Segment] = b.sub(segment.at, segment.begin);
+  note[PieceNote::Segment] = segment.at;
   note[PieceNote::Leads] = b.select(leads, b.i32(1), zero);
   note[PieceNote::FirstCta] = firstCta;
   note[PieceNote::LastCta] = lastCta;

@@ -67,9 +67,11 @@ public:
   void store(const StreamedState &state);
   /// Of a piece: the state to area `area`.
   void leave(const StreamedState &state, const StateAreas &areas, mlir::Value area);
-  /// Of a fixed piece: the state to its place in `packets`; or, of a segment's last one, the
-  /// results, merged with all pieces before it in their order.
-  void finishFixed(const StreamedState &state, mlir::Value packets);
+  /// Of a fixed piece: the state to its place in `packets`; or, of a segment that this warp has
+  /// read alone, of its last piece: the results.
+  void finishFixed(const StreamedState &state, SegmentLine &line, mlir::Value packets);
+  /// The results of the segment, all of whose pieces are in `packets` or on their way there.
+  void mergeFixed(mlir::Value packets);
 
 private:
   Values loadQueries(size_t block);
@@ -89,6 +91,7 @@ private:
   void storeBlock(mlir::Value block, int64_t step, size_t number, mlir::Value factor);
   void leaveBlock(const StreamedState &state, size_t block, mlir::Value words, mlir::Value start);
   mlir::Value packetOf(mlir::Value piece);
+  StreamedState mergedUpTo(mlir::Value piece, mlir::Value packets);
   StreamedState collect(mlir::Value packets, mlir::Value piece);
   StreamedState merge(const StreamedState &first, const StreamedState &second);
   void leaveNote(const StateAreas &areas, mlir::Value area);

@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For results whose bits do not depend on the batch: a request's keys are cut at fixed places, each
-// piece is folded by one warp from nothing, and the pieces are merged in their order. Who folds the
-// last piece of a segment merges them; it waits for warps with smaller parts of the line only,
-// which run before it or beside it.
+// For results whose bits do not depend on the batch: a request's keys are cut at places that follow
+// from their number alone, each piece is folded by one warp from nothing, and the pieces are merged
+// in their order, by the warp that folds the last one. Where others have pieces before that, it
+// does so once it has folded its own: the last piece of a segment stands at the beginning of its
+// part, and the others at the end of parts before it. It waits for warps with smaller parts of the
+// line only, which run before it or beside it and wait for nothing until they have handed over.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +32,7 @@ int64_t pagefold::hopper::packetFloats(const StreamedSpace &space) {
 
 Value StreamedPiece::packetOf(Value piece) {
   Value segmentNumber = b.add(b.mul(segment.request.number, space.kvHeads), segment.head);
-  Value place = b.add(b.mul(segmentNumber, space.maxPieces), piece);
+  Value place = b.add(b.mul(segmentNumber, space.fixedPieces), piece);
   return b.add(b.mul(place, packetFloats(space)), b.mul(lanes.lane, vectorsOf(space) * kVector));
 }
 
@@ -64,8 +66,23 @@ StreamedState StreamedPiece::merge(const StreamedState &first, const StreamedSta
   return merged;
 }
 
-void StreamedPiece::finishFixed(const StreamedState &state, Value packets) {
-  Value piece = b.divide(segment.begin, b.i32(space.pieceSlices)), zero = b.i32(0);
+/// The pieces before `piece`, in their order.
+StreamedState StreamedPiece::mergedUpTo(Value piece, Value packets) {
+  Values carried{b.i32(0)};
+  carried.append(init().values());
+  Values last = b.whileLoop(
+      carried, [&](ValueRange v) { return b.less(v[0], piece); },
+      [&](ValueRange v) {
+        StreamedState before = StreamedState::of(space, v.drop_front());
+        Values next{b.add(v[0], 1)};
+        next.append(merge(before, collect(packets, v[0])).values());
+        return next;
+      });
+  return StreamedState::of(space, ValueRange(last).drop_front());
+}
+
+void StreamedPiece::finishFixed(const StreamedState &state, SegmentLine &line, Value packets) {
+  Value piece = b.divide(segment.begin, pieceOf(b, space, segment.count));
   auto handOver = [&] {
     for (int64_t block = 0; block < space.columnBlocks(); ++block) {
       Values vectors = state.output[block];
@@ -77,19 +94,12 @@ void StreamedPiece::finishFixed(const StreamedState &state, Value packets) {
     }
     return Values();
   };
-  auto finishSegment = [&] {
-    Values carried{zero};
-    carried.append(init().values());
-    Values last = b.whileLoop(
-        carried, [&](ValueRange v) { return b.less(v[0], piece); },
-        [&](ValueRange v) {
-          StreamedState before = StreamedState::of(space, v.drop_front());
-          Values next{b.add(v[0], 1)};
-          next.append(merge(before, collect(packets, v[0])).values());
-          return next;
-        });
-    store(merge(StreamedState::of(space, ValueRange(last).drop_front()), state));
-    return Values();
-  };
-  b.ifThenElse(b.less(segment.end, segment.count), {}, handOver, finishSegment);
+  auto finishSegment = [&] { return store(merge(mergedUpTo(piece, packets), state)), Values(); };
+  b.ifThenElse(b.either(b.less(segment.end, segment.count), line.beganBefore(segment)), {},
+               handOver, finishSegment);
+}
+
+void StreamedPiece::mergeFixed(Value packets) {
+  Value size = pieceOf(b, space, segment.count);
+  store(mergedUpTo(b.divide(b.add(segment.count, b.add(size, -1)), size), packets));
 }

@@ -94,18 +94,16 @@ SegmentLine::Chunk SegmentLine::Chunk::of(ValueRange values) {
 // The line
 //===----------------------------------------------------------------------===//
 
+Value pagefold::hopper::pieceOf(HopperBuilder &b, const StreamedSpace &space, Value count) {
+  return b.max(b.ceilDivide(count, space.fixedPieces), b.i32(kMinPieceSlices));
+}
+
 SegmentLine::Chunk SegmentLine::checkChunk(Value number, ValueRange loaded) {
   Chunk chunk{number, requests.check(number, loaded), {}};
   // Of an empty batch, or one without tokens, what the mask is bound to may be a null pointer.
   Value hasRows = b.less(b.i32(0), chunk.requests.qLen);
   chunk.counts = SliceVisits(kernel, space, chunk.requests, hasRows).count(chunk.requests);
-  if (space.pieceSlices)
-    chunk.counts = b.ceilDivide(chunk.counts, space.pieceSlices);
   return chunk;
-}
-
-Value SegmentLine::slicesOf(const Chunk &chunk) {
-  return b.warpReduce(ReduceKind::Sum, chunk.counts);
 }
 
 /// Chunks whose loads are under way together while all are counted.
@@ -113,6 +111,9 @@ static constexpr int64_t kChunksAtOnce = 4;
 /// Warps read heads where a request takes at most so many CTAs and each has so many slices of a
 /// head.
 static constexpr int64_t kMostCtas = 5, kManySlices = 24;
+/// Places of a segment beside those of its slices, where there are so many slices for each warp and
+/// the longest segment is so many times as long as segments are on average.
+static constexpr int64_t kSegmentPlaces = 2, kSlicesOfWarp = 8, kUneven = 2;
 
 SegmentLine::SegmentLine(SpaceKernel &kernel, const StreamedSpace &space, RequestReader &requests,
                          Value warp)
@@ -120,37 +121,48 @@ SegmentLine::SegmentLine(SpaceKernel &kernel, const StreamedSpace &space, Reques
       oneChunk(requests.maxChunks() == 1), lane(b.lane()), warp(warp) {
   firstChunk = readChunk(b.i32(0));
   chunks = b.ceilDivide(requests.batchSize(), kWarp);
-  auto [slices, most] = countSlices();
+  auto [slices, most, segments] = countSlices();
+  auto product = [&](Value x, Value y) { return b.mul(b.widen(x), b.widen(y)); };
   headsInLine = b.i32(space.kvHeads);
   assert(llvm::isPowerOf2_64(space.warps));
+  // Warps of a CTA that has few slices have equally many.
   unitBits = b.i32(llvm::Log2_64(space.warps));
-  if (space.kvHeads == space.warps && !space.pieceSlices) {
+  Value ctas = b.min(b.ctas(), b.i32(kMaxStreams));
+  if (space.kvHeads == space.warps) {
     // Segments of few CTAs each, and many slices for each of them.
-    Value ctas = b.min(b.ctas(), b.i32(kMaxStreams));
-    headPerWarp = b.both(b.atLeast(b.divide(b.mul(slices, kMostCtas), ctas), most),
+    headPerWarp = b.both(b.atLeast(product(slices, b.i32(kMostCtas)), product(most, ctas)),
                          b.atLeast(slices, b.mul(ctas, kManySlices)));
     headsInLine = b.select(headPerWarp, b.i32(1), headsInLine);
     unitBits = b.select(headPerWarp, b.i32(0), unitBits);
   }
-  total = b.mul(slices, headsInLine);
+  Value isMuch = b.atLeast(b.mul(slices, space.kvHeads), b.mul(ctas, space.warps * kSlicesOfWarp));
+  Value isUneven =
+      b.both(isMuch, b.atLeast(product(most, segments), product(slices, b.i32(kUneven))));
+  segmentPlaces = b.select(isUneven, b.i32(kSegmentPlaces), b.i32(0));
+  unitBits = b.select(isUneven, b.i32(0), unitBits);
+  total = b.mul(b.add(slices, b.mul(segments, segmentPlaces)), headsInLine);
   share();
 }
 
-std::pair<Value, Value> SegmentLine::countSlices() {
+SegmentLine::Counted SegmentLine::countSlices() {
+  auto segmentsOf = [&](Value counts) {
+    return b.select(b.less(b.i32(0), counts), b.i32(1), b.i32(0));
+  };
   Value zero = b.i32(0), most = b.warpReduce(ReduceKind::Max, firstChunk.counts);
-  Value slices = slicesOf(firstChunk);
+  Value slices = b.warpReduce(ReduceKind::Sum, firstChunk.counts);
+  Value segments = b.warpReduce(ReduceKind::Sum, segmentsOf(firstChunk.counts));
   if (oneChunk)
-    return {slices, most};
+    return {slices, most, segments};
   // The checks stand there once, for they are long: of the chunks loaded the next one is selected.
   Values all = b.whileLoop(
-      {b.i32(1), slices, most}, [&](ValueRange v) { return b.less(v[0], chunks); },
+      {b.i32(1), slices, most, segments}, [&](ValueRange v) { return b.less(v[0], chunks); },
       [&](ValueRange v) {
         SmallVector<Values> loaded;
         for (int64_t i = 0; i < kChunksAtOnce; ++i)
           loaded.push_back(requests.load(b.add(v[0], i)));
         Value end = b.min(b.add(v[0], kChunksAtOnce), chunks);
         Values counted = b.whileLoop(
-            {v[0], zero, zero}, [&](ValueRange w) { return b.less(w[0], end); },
+            {v[0], zero, zero, zero}, [&](ValueRange w) { return b.less(w[0], end); },
             [&](ValueRange w) {
               Values next = loaded.front();
               for (int64_t i = 1; i < kChunksAtOnce; ++i) {
@@ -159,12 +171,14 @@ std::pair<Value, Value> SegmentLine::countSlices() {
                   value = b.select(isNext, other, value);
               }
               Value counts = checkChunk(w[0], next).counts;
-              return Values{b.add(w[0], 1), b.add(w[1], counts), b.max(w[2], counts)};
+              return Values{b.add(w[0], 1), b.add(w[1], counts), b.max(w[2], counts),
+                            b.add(w[3], segmentsOf(counts))};
             });
         return Values{counted[0], b.add(v[1], b.warpReduce(ReduceKind::Sum, counted[1])),
-                      b.max(v[2], b.warpReduce(ReduceKind::Max, counted[2]))};
+                      b.max(v[2], b.warpReduce(ReduceKind::Max, counted[2])),
+                      b.add(v[3], b.warpReduce(ReduceKind::Sum, counted[3]))};
       });
-  return {all[1], all[2]};
+  return {all[1], all[2], all[3]};
 }
 
 /// Equal parts, the first ones larger by one unit where they do not come out even.
@@ -176,8 +190,8 @@ void SegmentLine::share() {
   rest = b.sub(shares, b.mul(perCta, ctas));
   begin = startOf(cta);
   Value end = b.select(b.less(cta, ctas), startOf(b.add(cta, 1)), begin);
-  Value slices = b.sub(end, begin), perWarp = b.divide(slices, space.warps);
-  Value more = b.sub(slices, b.mul(perWarp, space.warps));
+  Value places = b.sub(end, begin), perWarp = b.divide(places, space.warps);
+  Value more = b.sub(places, b.mul(perWarp, space.warps));
   warpBegin = b.add(b.add(begin, b.mul(perWarp, warp)), b.min(warp, more));
   warpEnd = b.add(b.add(warpBegin, perWarp), b.select(b.less(warp, more), b.i32(1), b.i32(0)));
   if (headPerWarp) {
@@ -191,8 +205,8 @@ Value SegmentLine::startOf(Value cta) {
   return b.min(total, arith::ShLIOp::create(b, units, unitBits));
 }
 
-Value SegmentLine::ctaOf(Value at) {
-  Value number = arith::ShRUIOp::create(b, at, unitBits), larger = b.add(perCta, 1);
+Value SegmentLine::ctaOf(Value place) {
+  Value number = arith::ShRUIOp::create(b, place, unitBits), larger = b.add(perCta, 1);
   Value inLarger = b.mul(rest, larger);
   Value behind = b.max(b.sub(number, inLarger), b.i32(0));
   return b.select(b.less(number, inLarger), b.divide(number, larger),
@@ -203,27 +217,35 @@ Value SegmentLine::ctaOf(Value at) {
 // From slice to segment
 //===----------------------------------------------------------------------===//
 
-Value SegmentLine::endOf(Value begin, Value count, Value at) {
-  return b.min(count,
-               b.add(begin, space.pieceSlices ? b.i32(space.pieceSlices) : b.sub(warpEnd, at)));
+Value SegmentLine::firstVisit(Value count, Value inSegment) {
+  Value visit = b.max(b.sub(inSegment, segmentPlaces), b.i32(0));
+  if (space.fixedPieces) {
+    Value piece = pieceOf(b, space, count);
+    visit = b.mul(b.divide(b.add(visit, b.add(piece, -1)), piece), piece);
+  }
+  return b.min(visit, count);
 }
 
-/// The segment of the request of lane `lane` that holds its slice `inRequest`, from there on.
+void SegmentLine::cut(Segment &piece) {
+  piece.end = endOf(piece);
+  if (space.fixedPieces)
+    piece.end = b.min(piece.end, b.add(piece.begin, pieceOf(b, space, piece.count)));
+}
+
+/// The segment of the request of lane `lane` that holds its place `inRequest`, from there on;
+/// `at`: that place in the line.
 Segment SegmentLine::enter(const Chunk &chunk, Value lane, Value at, Value inRequest) {
   Segment segment;
-  segment.at = at;
   segment.request = requests.broadcast(chunk.requests, chunk.number, lane);
-  Value places = b.max(b.shuffle(chunk.counts, lane), b.i32(1));
+  segment.count = b.max(b.shuffle(chunk.counts, lane), b.i32(1));
+  Value places = placesOf(segment.count);
   segment.head = b.divide(inRequest, places);
-  segment.begin = b.sub(inRequest, b.mul(segment.head, places));
+  Value inSegment = b.sub(inRequest, b.mul(segment.head, places));
   if (headPerWarp)
     segment.head = b.select(headPerWarp, warp, segment.head);
-  segment.count = places;
-  if (space.pieceSlices) {
-    segment.count = SliceVisits(kernel, space, segment.request).count(segment.request);
-    segment.begin = b.mul(segment.begin, space.pieceSlices);
-  }
-  segment.end = endOf(segment.begin, segment.count, at);
+  segment.at = b.sub(at, inSegment);
+  segment.begin = firstVisit(segment.count, inSegment);
+  cut(segment);
   segment.chunk = chunk.number;
   segment.lane = lane;
   segment.counts = chunk.counts;
@@ -241,12 +263,12 @@ Segment SegmentLine::first() {
         carried,
         [&](ValueRange v) {
           Chunk now = Chunk::of(v.drop_front());
-          Value end = b.add(v[0], b.mul(slicesOf(now), headsInLine));
+          Value end = b.add(v[0], b.mul(placesOf(now), headsInLine));
           return b.both(b.atLeast(warpBegin, end), b.less(b.add(now.number, 1), chunks));
         },
         [&](ValueRange v) {
           Chunk now = Chunk::of(v.drop_front());
-          Values next{b.add(v[0], b.mul(slicesOf(now), headsInLine))};
+          Values next{b.add(v[0], b.mul(placesOf(now), headsInLine))};
           next.append(readChunk(b.add(now.number, 1)).values());
           return next;
         });
@@ -254,12 +276,20 @@ Segment SegmentLine::first() {
     chunk = Chunk::of(ValueRange(found).drop_front());
   }
   Value inChunk = b.sub(warpBegin, base);
-  Value upTo = b.mul(b.warpScan(chunk.counts), headsInLine);
-  // The requests that end at or before this slice are as many as the lane's number.
+  Value places = b.mul(placesOf(chunk.counts), headsInLine), upTo = b.warpScan(places);
+  // The requests that end at or before this place are as many as the lane's number.
   Value ended = b.compare(arith::CmpIPredicate::sle, upTo, inChunk);
   Value from = b.warpReduce(ReduceKind::Sum, b.select(ended, b.i32(1), b.i32(0)));
-  Value before = b.sub(b.shuffle(upTo, from), b.mul(b.shuffle(chunk.counts, from), headsInLine));
-  return enter(chunk, from, warpBegin, b.sub(inChunk, before));
+  Value before = b.sub(b.shuffle(upTo, from), b.shuffle(places, from));
+  Segment segment = enter(chunk, from, warpBegin, b.sub(inChunk, before));
+  if (!space.fixedPieces)
+    return segment;
+  // The part may begin in a segment's last piece, which is another warp's.
+  Value isPiece = b.either(b.less(segment.begin, segment.end), isLast(segment));
+  Values values = segment.values();
+  return Segment::of(b.ifThenElse(
+      isPiece, llvm::to_vector(ValueRange(values).getTypes()), [&] { return values; },
+      [&] { return next(segment).values(); }));
 }
 
 /// The chunk that holds the next request with slices behind lane `lane`; `found`: that one's lane.
@@ -290,11 +320,12 @@ SegmentLine::Chunk SegmentLine::advance(const Chunk &chunk, Value lane, Value &f
 }
 
 Segment SegmentLine::next(const Segment &segment) {
-  Value at = after(segment), head = b.add(segment.head, 1), zero = b.i32(0);
+  Value at = after(segment), head = b.add(segment.head, 1), zero = b.i32(0), begin = zero;
   Chunk chunk{segment.chunk, segment.requests, segment.counts};
-  // Where pieces are fixed the next one may be of the same head.
-  Value here = space.pieceSlices ? b.less(segment.end, segment.count) : Value(), begin = zero;
-  if (here) {
+  Value here; // where pieces are fixed the next one may be of the same segment
+  if (space.fixedPieces) {
+    here = b.less(segment.end, endOf(segment));
+    at = b.select(here, segment.at, at);
     head = b.select(here, segment.head, head);
     begin = b.select(here, segment.end, zero);
   }
@@ -303,7 +334,7 @@ Segment SegmentLine::next(const Segment &segment) {
     next.at = at;
     next.head = head;
     next.begin = begin;
-    next.end = endOf(begin, segment.count, at);
+    cut(next);
     return next.values();
   };
   auto nextRequest = [&] {
@@ -313,8 +344,10 @@ Segment SegmentLine::next(const Segment &segment) {
   };
   Values current = segment.values();
   Value same = b.less(head, b.i32(space.kvHeads));
-  if (headPerWarp)
+  if (headPerWarp) {
     same = b.both(same, b.equal(headPerWarp, b.boolean(false)));
+    same = here ? b.either(same, here) : same;
+  }
   return Segment::of(b.ifThenElse(same, llvm::to_vector(ValueRange(current).getTypes()),
                                   sameRequest, nextRequest));
 }

@@ -12,6 +12,10 @@
 // side by side in memory is then read at the same time. The line is computed from lengths in device
 // memory, by every warp for itself: nothing of the launch depends on them.
 //
+// Equal parts of the work, that is: of segments of unequal lengths, beginning and ending one counts
+// as two slices. So the line consists of *places*: of a segment, two for itself or none, then one
+// for each slice. Where segments come in fixed pieces, a warp reads those that begin in its part.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_STREAMEDSEGMENTS_H
@@ -39,10 +43,13 @@ private:
   llvm::SmallVector<VisitRange> ranges;
 };
 
-/// A warp's piece of a segment; the request is the same in all lanes. Where pieces are fixed, one
-/// of those: it then counts as one slice in the line.
+/// Slices of a fixed piece of a segment of `count` slices: as many as give the most pieces, and
+/// enough that merging it costs little beside it.
+mlir::Value pieceOf(HopperBuilder &b, const StreamedSpace &space, mlir::Value count);
+
+/// A warp's piece of a segment; the request is the same in all lanes.
 struct Segment {
-  mlir::Value at;         ///< its place in the line: of its first slice
+  mlir::Value at;         ///< the first place of its segment
   mlir::Value begin, end; ///< visits of the segment
   mlir::Value count;      ///< visits of the whole segment
   mlir::Value head;       ///< KV head
@@ -62,19 +69,33 @@ public:
   SegmentLine(SpaceKernel &kernel, const StreamedSpace &space, RequestReader &requests,
               mlir::Value warp);
 
-  /// Whether this warp has a piece at all; if not, first() is of no use.
-  mlir::Value hasWork() { return b.less(warpBegin, warpEnd); }
+  /// Whether this warp has places; if not, first() is of no use. Where none of them is a slice's,
+  /// the first piece is empty, and the last one.
+  mlir::Value hasPlaces() { return b.less(warpBegin, warpEnd); }
   Segment first();
   /// The piece behind `segment`; meant only where isLast() does not hold.
   Segment next(const Segment &segment);
-  mlir::Value isLast(const Segment &segment) { return b.atLeast(after(segment), warpEnd); }
+  mlir::Value isLast(const Segment &segment) {
+    mlir::Value ended = b.atLeast(placeOf(after(segment), b.i32(0)), warpEnd);
+    return space.fixedPieces ? b.both(ended, b.atLeast(segment.end, endOf(segment))) : ended;
+  }
   /// Whether every warp of a CTA reads another head; null: never.
   mlir::Value readsHeads() const { return headPerWarp; }
-  /// Where the segment starts in the line; not alone there where warps read heads.
-  mlir::Value startOf(const Segment &segment) { return b.sub(segment.at, segment.begin); }
-  /// The CTA that reads slice `at` of the line.
-  mlir::Value ctaOf(mlir::Value at);
-  mlir::Value ctaBegin() const { return begin; }
+  /// The CTA that reads visit `i` of the segment.
+  mlir::Value ctaOf(const Segment &segment, mlir::Value i) { return ctaOf(placeOf(segment.at, i)); }
+  /// Whether the segment has visits before this warp's.
+  mlir::Value beganBefore(const Segment &segment) {
+    return b.less(b.i32(0), firstVisit(segment, warpBegin));
+  }
+  /// Whether this warp has its last visit.
+  mlir::Value endsHere(const Segment &segment) {
+    return b.both(b.less(firstVisit(segment, warpBegin), segment.count),
+                  b.atLeast(endOf(segment), segment.count));
+  }
+  /// Whether the piece is the first one of its segment in this CTA.
+  mlir::Value leads(const Segment &segment) {
+    return b.equal(segment.begin, firstVisit(segment, begin));
+  }
 
 private:
   /// 32 requests and their slices for one KV head.
@@ -87,19 +108,37 @@ private:
   };
   Chunk readChunk(mlir::Value number) { return checkChunk(number, requests.load(number)); }
   Chunk checkChunk(mlir::Value number, mlir::ValueRange loaded);
-  mlir::Value slicesOf(const Chunk &chunk);
+  /// Places of a segment of so many slices: none has none.
+  mlir::Value placesOf(mlir::Value slices) {
+    return b.select(b.less(b.i32(0), slices), b.add(slices, segmentPlaces), b.i32(0));
+  }
+  mlir::Value placesOf(const Chunk &chunk) {
+    return b.warpReduce(ReduceKind::Sum, placesOf(chunk.counts));
+  }
+  /// The place of visit `i` of the segment that starts at `start`.
+  mlir::Value placeOf(mlir::Value start, mlir::Value i) {
+    return b.add(b.add(start, segmentPlaces), i);
+  }
+  /// The first visit, of the `count` of a segment, of parts that begin at its place `inSegment`.
+  mlir::Value firstVisit(mlir::Value count, mlir::Value inSegment);
+  mlir::Value firstVisit(const Segment &segment, mlir::Value place) {
+    return firstVisit(segment.count, b.sub(place, segment.at));
+  }
+  mlir::Value ctaOf(mlir::Value place);
   mlir::Value startOf(mlir::Value cta);
-  /// Of one head: all slices, and the most that a request has.
-  std::pair<mlir::Value, mlir::Value> countSlices();
+  /// Of one head: all slices, the most that a request has, and the requests that have some.
+  struct Counted {
+    mlir::Value slices, most, segments;
+  };
+  Counted countSlices();
   void share();
   Chunk advance(const Chunk &chunk, mlir::Value lane, mlir::Value &found);
   Segment enter(const Chunk &chunk, mlir::Value lane, mlir::Value at, mlir::Value inRequest);
-  mlir::Value after(const Segment &segment) {
-    return space.pieceSlices ? b.add(segment.at, 1)
-                             : b.add(segment.at, b.sub(segment.end, segment.begin));
-  }
-  /// Where a piece that starts at visit `begin`, place `at`, ends.
-  mlir::Value endOf(mlir::Value begin, mlir::Value count, mlir::Value at);
+  mlir::Value after(const Segment &segment) { return b.add(segment.at, placesOf(segment.count)); }
+  /// Where the warp's visits of the segment end.
+  mlir::Value endOf(const Segment &segment) { return firstVisit(segment, warpEnd); }
+  /// Sets the end of a piece that has all else.
+  void cut(Segment &piece);
 
   SpaceKernel &kernel;
   HopperBuilder &b;
@@ -108,10 +147,11 @@ private:
   bool oneChunk;
   mlir::Value lane, chunks, warp;
   Chunk firstChunk;
+  mlir::Value segmentPlaces;        ///< of each segment beside those of its slices
   mlir::Value headPerWarp;          ///< i1; null: never
-  mlir::Value total;                ///< slices of the line
+  mlir::Value total;                ///< places of the line
   mlir::Value headsInLine;          ///< all KV heads, or one
-  mlir::Value unitBits;             ///< a CTA's part is a multiple of 2^unitBits slices
+  mlir::Value unitBits;             ///< a CTA's part is a multiple of 2^unitBits places
   mlir::Value shares, perCta, rest; ///< in units
   mlir::Value begin, warpBegin, warpEnd;
 };

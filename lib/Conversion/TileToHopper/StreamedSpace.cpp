@@ -36,9 +36,8 @@ StreamedSpace::StreamedSpace(tile::SpaceOp space, attn::BoundsAttr bounds)
   StreamingShape shape = *streamingShape(space.getKv().getType(), packedRows);
   warps = shape.warps;
   stages = shape.stages;
-  maxPieces = space.getSchedule()->getSplits();
-  int64_t slices = llvm::divideCeil(bounds.getKvLen(), kvTile);
-  pieceSlices = maxPieces > 1 ? llvm::divideCeil(slices, maxPieces) : 0;
+  int64_t splits = space.getSchedule()->getSplits();
+  fixedPieces = splits > 1 ? splits : 0;
   keepsOldKeys = !hasMadeExtents() && onlyNewRowsAreWritten(space);
 }
 

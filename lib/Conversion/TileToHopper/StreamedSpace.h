@@ -41,9 +41,9 @@ struct StreamedSpace : FoldSpace {
   int64_t boxKeys() const;
   bool isGathered() const { return boxKeys() == 0; }
   int64_t packedRows; ///< query rows of a request times the group
-  /// Slices of a piece, where segments come in fixed pieces whatever the batch; 0: in any.
-  int64_t pieceSlices;
-  int64_t maxPieces; ///< of a segment, where they are fixed
+  /// Where segments come in pieces that depend on nothing but their own slices: the most pieces of
+  /// one. 0: they are cut anywhere.
+  int64_t fixedPieces;
 
   /// Result blocks have 8 columns, each a packed row.
   int64_t columnBlocks() const { return (packedRows + 7) / 8; }

@@ -24,9 +24,9 @@ public:
       : kernel(kernel), b(kernel.builder()), space(space), rings(rings), areas(areas),
         requests(kernel, space), line(kernel, space, requests, rings.warp), lanes(kernel, space) {
     int64_t places = space.maxima.getBatch() * space.kvHeads;
-    if (space.pieceSlices)
+    if (space.fixedPieces)
       packets =
-          kernel.workspace(b.getF32Type(), 4 * places * space.maxPieces * packetFloats(space));
+          kernel.workspace(b.getF32Type(), 4 * places * space.fixedPieces * packetFloats(space));
   }
   void emit();
 
@@ -69,7 +69,7 @@ Values WarpEmitter::foldPiece(const Segment &segment, Value turn, ValueRange ahe
       });
   StreamedState state = StreamedState::of(space, ValueRange(last).drop_front(statesAt));
   if (packets) {
-    piece.finishFixed(state, packets);
+    piece.finishFixed(state, line, packets);
   } else {
     Value whole = b.both(b.equal(segment.begin, b.i32(0)), b.equal(segment.end, segment.count));
     b.ifThenElse(
@@ -81,9 +81,10 @@ Values WarpEmitter::foldPiece(const Segment &segment, Value turn, ValueRange ahe
 
 void WarpEmitter::foldAll() {
   Segment first = line.first();
+  Value some = b.less(first.begin, first.end);
   source = StreamedSource::create(kernel, space, line, rings);
   Values ahead{b.i32(0)};
-  ahead.append(source->start(first, b.boolean(true)));
+  ahead.append(source->start(first, some));
   // The ring's first round. Where the kernels before this one only append, old keys can come while
   // they run.
   if (!space.keepsOldKeys)
@@ -98,7 +99,7 @@ void WarpEmitter::foldAll() {
   kernel.awaitPrevious();
   // Carried: whether a piece is left, the area that it would take, it, the turn, what is ahead.
   size_t pieceAt = 2, turnAt = pieceAt + first.size();
-  Values carried{b.boolean(true), b.mul(rings.warp, 2)};
+  Values carried{some, b.mul(rings.warp, 2)};
   carried.append(first.values());
   carried.push_back(b.i32(0));
   carried.append(ahead.begin() + 1, ahead.end());
@@ -116,15 +117,19 @@ void WarpEmitter::foldAll() {
         next.append(after);
         return next;
       });
+  if (packets) {
+    Value isLeft = b.both(line.beganBefore(first), line.endsHere(first));
+    b.ifThen(isLeft, [&] { StreamedPiece(kernel, space, lanes, line, first).mergeFixed(packets); });
+  }
 }
 
 void WarpEmitter::emit() {
   if (packets) {
-    b.ifThen(line.hasWork(), [&] { foldAll(); });
+    b.ifThen(line.hasPlaces(), [&] { foldAll(); });
   } else {
     emitEmptyAreas(b, areas, rings.warp);
     SyncWarpOp::create(b); // before one of them is filled
-    b.ifThen(line.hasWork(), [&] { foldAll(); });
+    b.ifThen(line.hasPlaces(), [&] { foldAll(); });
     emitStreamedCombine(kernel, space, line, areas, rings.warp);
   }
   kernel.awaitPrevious(); // also where a warp had no work: the grid must not end before

@@ -44,13 +44,11 @@ static int64_t pipelinedParts(const SpaceShape &shape) {
 /// One part: where there are several, how many depends on the batch.
 static int64_t onePart(const SpaceShape &) { return 1; }
 
-template <bool bytes, auto refusal = hopper::streamingRefusal>
-static std::string streaming(const SpaceShape &shape) {
+template <bool bytes> static std::string streaming(const SpaceShape &shape) {
   mlir::Type element = tile::SpaceOp(shape.space).getKv().getType().getElementType();
   if (mlir::isa<mlir::Float8E4M3FNType>(element) != bytes)
     return bytes ? "keys are not of 8 bits" : "keys are of 8 bits";
-  return refusal(shape.space, tile::boundsOf(tile::SpaceOp(shape.space)),
-                 hopper::QueryRegion::Identity);
+  return hopper::streamingRefusal(shape.space, tile::boundsOf(tile::SpaceOp(shape.space)));
 }
 
 static int64_t streamingPieces(const SpaceShape &shape) {
@@ -69,12 +67,6 @@ static constexpr ScheduleRow kTable[] = {
      pipelinedParts, onePart, "as pipelined, with KV tiles of wide rows that fit in shared memory"},
     {"simt", kAnyRows, nullptr, tile::ScheduleKind::Simt, 1, 16, simtSplits, nullptr,
      "any element and any query region: one thread a row, whose state stays in registers"},
-    {"streaming-short-pages", 0, streaming<false, hopper::streamingRefusalOfAsked>,
-     tile::ScheduleKind::Streaming, 16, 16, nullptr, streamingPieces,
-     "only when asked for: as streaming, with pages that are no multiple of 16 keys"},
-    {"streaming-short-pages-bytes", 0, streaming<true, hopper::streamingRefusalOfAsked>,
-     tile::ScheduleKind::Streaming, 16, 32, nullptr, streamingPieces,
-     "only when asked for: as streaming-bytes, with pages that are no multiple of 16 keys"},
 };
 
 /// Not at memory's rate but at that of the L2, which serves a prefix to all requests but the first,

@@ -18,8 +18,9 @@ static constexpr int64_t kSharedSlack = 512;
 /// Slices that a warp has under way; more bring nothing.
 static constexpr int64_t kMinStages = 2, kMaxStages = 3;
 
-/// Of a batch: i32 also holds them rounded up to one for each warp of a CTA.
-static constexpr int64_t kMaxSlices = std::numeric_limits<int32_t>::max() - 8;
+/// Of a batch: i32 also holds two places more for each segment, and all rounded up to one for each
+/// warp of a CTA.
+static constexpr int64_t kMaxSlices = std::numeric_limits<int32_t>::max() / 3 - 8;
 
 static bool isByte(Type element) { return isa<Float8E4M3FNType>(element); }
 
@@ -47,12 +48,13 @@ std::optional<hopper::StreamingShape> hopper::streamingShape(tile::KVType kv, in
 }
 
 int64_t hopper::fixedPieces(tile::SpaceOp space, attn::BoundsAttr bounds) {
-  constexpr int64_t kMaxBytes = 64 << 20, kMinSlices = 32, kMost = 64, kFloatBytes = 4;
+  // A warp merges all pieces of a segment, one after another: more cost more than they save.
+  constexpr int64_t kMaxBytes = 64 << 20, kMost = 16, kFloatBytes = 4;
   tile::KVType kv = space.getKv().getType();
   int64_t rows = llvm::alignTo(space.mostQueryRows(bounds.getQLen()) * space.getGroup(), 8);
   int64_t stateBytes = rows * (llvm::alignTo(kv.getVDim(), 16) + 16) * kFloatBytes;
   int64_t fitting = kMaxBytes / (stateBytes * bounds.getBatch() * kv.getHeads());
-  int64_t useful = llvm::divideCeil(bounds.getKvLen(), kMinSlices * kBlockKeys);
+  int64_t useful = llvm::divideCeil(bounds.getKvLen(), kMinPieceSlices * kBlockKeys);
   return std::clamp<int64_t>(std::min(fitting, useful), 2, kMost); // 1 stands for cuts anywhere
 }
 
@@ -79,17 +81,6 @@ static bool isStreamed(tile::SpaceOp space) {
 
 std::string hopper::streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bounds,
                                      QueryRegion region) {
-  std::string refusal = streamingRefusalOfAsked(space, bounds, region);
-  int64_t page = space.getKv().getType().getPageSize();
-  if (!refusal.empty() || page % kBlockKeys == 0 || isStreamed(space))
-    return refusal;
-  return ("pages of " + llvm::Twine(page) + " keys, no multiple of " + llvm::Twine(kBlockKeys) +
-          ": these are streamed when asked for")
-      .str();
-}
-
-std::string hopper::streamingRefusalOfAsked(tile::SpaceOp space, attn::BoundsAttr bounds,
-                                            QueryRegion region) {
   tile::KVType kv = space.getKv().getType();
   int64_t packed = space.mostQueryRows(bounds.getQLen()) * space.getGroup();
   // Once this schedule is chosen, its query tile holds them all.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import random
 
 from cases_scores import checked
 from graphs import Attend, Layer, merge_graph
@@ -522,8 +523,7 @@ def decode_on_pages_of_any_size(function, config):
     checked(function, config, batch, **extras)
 
 
-# Pages that are no multiple of 16 are streamed when asked for.
-_DECODE = {"q_len": 1, "batch": 16, "kv_len": 4100, "form": "streaming"}
+_DECODE = {"q_len": 1, "batch": 16, "kv_len": 4100}
 for _page in (1, 2, 4, 8, 12, 24):
     for _stored in (None, "f8e4m3"):
         add(f"A43 decode, pages of {_page}{', fp8' if _stored else ''}", Attend(**_DECODE, page=_page, kv_dtype=_stored),
@@ -540,13 +540,64 @@ for _page in (1, 8, 12):
         ("dim 72", {"dim": 72}),
         ("dim 192, values 128", {"dim": 192, "v_dim": 128}),
         ("dim 256", {"dim": 256}),
-        ("fp8, dim 48", {"dim": 48, "kv_dtype": "f8e4m3"}),
         ("4 rows", {"q_len": 4}),
         ("fixed pieces", {"batch_invariant": True}),
         ("40 requests", {"batch": 40}),
     ):
         add(f"A43 decode, pages of {_page}, {_name}", Attend(**{**_DECODE, "page": _page, **_change}),
             decode_on_pages_of_any_size)  # fmt: skip
+
+
+# Rows of bytes that end within 32 of them, as products read them.
+for _page in (1, 8, 16, 64):
+    for _dim, _v_dim in ((16, 16), (48, 48), (80, 112), (128, 48)):
+        for _name, _change in (("", {}), (", 4 rows", {"q_len": 4, "heads": 4}), (", fixed pieces", {"batch_invariant": True})):
+            add(f"A43 decode, pages of {_page}, fp8, dim {_dim}, values {_v_dim}{_name}",
+                Attend(**{**_DECODE, "page": _page, "dim": _dim, "v_dim": _v_dim, "kv_dtype": "f8e4m3", **_change}),
+                decode_on_pages_of_any_size)  # fmt: skip
+
+
+# ---- Uneven lengths ----------------------------------------------------------------------------------------------
+
+
+def uneven(short: int, long: int, every: int):
+    """Requests of up to `short` keys, and each `every`th of about `long`: what a segment costs counts beside its slices."""
+
+    def run(function, config):
+        import batches
+
+        rng = random.Random(short)
+        extras = {"sinks": batches.normal(38, config.heads)} if config.sinks else {}
+        for seed in range(3):
+            kv_lens = [
+                rng.randint(long * 3 // 4, long) if r % every == seed else rng.choice((1, 15, 16, 17, rng.randint(1, short)))
+                for r in range(config.batch - seed)
+            ]
+            q_lens = [rng.choice((0, n, 1, config.q_len)) if n < 20 else config.q_len for n in kv_lens]
+            q_lens = [min(q, n, config.q_len) for q, n in zip(q_lens, kv_lens)]
+            batch = batches.random_batch(config, q_lens, kv_lens, 38 + seed)
+            checked(function, config, batch, **extras)
+
+    return run
+
+
+_UNEVEN = {"heads": 32, "kv_heads": 8, "q_len": 1, "batch": 64, "kv_len": 16384}
+for _name, _change in (
+    ("decode", {}),
+    ("fp8", {"kv_dtype": "f8e4m3"}),
+    ("pages of 1", {"page": 1}),
+    ("pages of 64, f16", {"page": 64, "dtype": "f16"}),
+    ("4 rows", {"heads": 16, "q_len": 4}),
+    ("window", {"mask": ("window", 3000)}),
+    ("200 requests", {"batch": 200}),
+    ("dim 256", {"dim": 256, "kv_heads": 4}),
+    ("fixed pieces", {"batch_invariant": True}),
+):
+    add(f"uneven, {_name}", Attend(**{**_UNEVEN, **_change}), uneven(700, 16384, 9))
+# Warps read heads of their own.
+for _name, _change in (("bf16", {}), ("fp8", {"kv_dtype": "f8e4m3"}), ("sinks", {"sinks": True, "page": 64}),
+                       ("fixed pieces", {"batch_invariant": True})):
+    add(f"uneven, a head a warp, {_name}", Attend(**{**_UNEVEN, "batch": 320, **_change}), uneven(280, 2000, 6))
 
 
 def append_on_pages_of_any_size(function, config):
@@ -558,7 +609,7 @@ def append_on_pages_of_any_size(function, config):
 for _page in (1, 8, 12):
     for _stored in (None, "f8e4m3"):
         add(f"A43 layer, pages of {_page}{', fp8' if _stored else ''}",
-            Layer(page=_page, kv_dtype=_stored, gate=True, batch=8, q_len=1, kv_len=700, form="streaming"), append_on_pages_of_any_size)  # fmt: skip
+            Layer(page=_page, kv_dtype=_stored, gate=True, batch=8, q_len=1, kv_len=700), append_on_pages_of_any_size)  # fmt: skip
 
 
 def broken_page_ids(function, config):
@@ -602,7 +653,7 @@ def broken_page_ids(function, config):
 for _page in (1, 8, 12):
     for _stored in (None, "f8e4m3"):
         add(f"A43 broken ids, pages of {_page}{', fp8' if _stored else ''}",
-            Attend(page=_page, kv_dtype=_stored, batch=3, q_len=1, kv_len=1000, form="streaming"), broken_page_ids)  # fmt: skip
+            Attend(page=_page, kv_dtype=_stored, batch=3, q_len=1, kv_len=1000), broken_page_ids)  # fmt: skip
 
 
 def memory_grows_with_the_length(function, config):

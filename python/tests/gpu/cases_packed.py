@@ -26,7 +26,7 @@ def lens(rng, config) -> tuple[list[int], list[int]]:
 
 
 def add_packed(group: int, kv_heads: int, q_len: int, **change) -> None:
-    config = Attend(heads=group * kv_heads, kv_heads=kv_heads, q_len=q_len, pack_groups=True, **change)
+    config = Attend(heads=group * kv_heads, kv_heads=kv_heads, q_len=q_len, **change)
     name = f"packed {group} x {q_len}"
     for key, value in change.items():
         name += f", {key} {'-'.join(map(str, value)) if isinstance(value, tuple) else value}"
@@ -88,5 +88,5 @@ for _dim, _v_dim in ((64, 64), (72, 72), (96, 96), (192, 128), (256, 256)):
     add_packed(5, 2, 8, dim=_dim, v_dim=_v_dim, dtype="f16", page=None, splits=3)
 
 for _page in (16, 1):
-    add(f"packed layer, pages of {_page}", Layer(heads=16, kv_heads=2, q_len=4, kv_len=700, page=_page, gate=True, pack_groups=True),
+    add(f"packed layer, pages of {_page}", Layer(heads=16, kv_heads=2, q_len=4, kv_len=700, page=_page, gate=True),
         lambda f, c: matrix.run_layer(f, c, "packed layer"))  # fmt: skip

@@ -52,8 +52,6 @@ class Attend:
     splits: int | None = None
     kv_tile: int | None = None
     batch_invariant: bool = False
-    pack_groups: bool = False
-    form: str | None = None
 
     attentions = 1  # whose results follow one another
 
@@ -82,7 +80,7 @@ class Attend:
     @property
     def options(self) -> dict:
         """For pagefold.compile."""
-        names = ("splits", "kv_tile", "batch_invariant", "pack_groups", "form")
+        names = ("splits", "kv_tile", "batch_invariant")
         return {name: getattr(self, name) for name in names}
 
     def graph(self) -> pf.Graph:
@@ -178,7 +176,7 @@ class Layer(Attend):
 
     @property
     def options(self) -> dict:
-        return {name: getattr(self, name) for name in ("fuse", "pack_groups", "form")}
+        return {"fuse": self.fuse}
 
     def graph(self) -> pf.Graph:
         with pf.Graph(

@@ -1,5 +1,5 @@
 // A packed tile has whole groups.
-// RUN: pagefold-opt %s --attn-to-tile --tile-online-softmax --tile-select-schedule='target=cuda pack-groups' --tile-visit-lists -o %t.mlir
+// RUN: pagefold-opt %s --attn-to-tile --tile-online-softmax --tile-select-schedule=target=cuda --tile-visit-lists -o %t.mlir
 // RUN: sed 's/q_tile 128/q_tile 64/' %t.mlir | not pagefold-opt --tile-to-hopper 2>&1 | FileCheck %s
 
 // CHECK: error: 'tile.space' op cannot be pipelined: a group has 128 rows, a query tile 64

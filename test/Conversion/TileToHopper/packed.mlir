@@ -1,6 +1,6 @@
 // A packed space: 5 heads of a group take 8 rows of a query tile, so that 16 query rows fill it. A query row and a head for each of a
 // lane's rows.
-// RUN: pagefold-opt %s --attn-to-tile --tile-online-softmax --tile-select-schedule='target=cuda pack-groups' --tile-visit-lists --tile-to-hopper --canonicalize --cse | FileCheck %s
+// RUN: pagefold-opt %s --attn-to-tile --tile-online-softmax --tile-select-schedule=target=cuda --tile-visit-lists --tile-to-hopper --canonicalize --cse | FileCheck %s
 
 func.func @f(%q: tensor<?x10x128xbf16>, %rows: tensor<?xi32>, %k: tensor<?x2x128xbf16>, %v: tensor<?x2x128xbf16>,
              %kv_rows: tensor<?xi32>, %slopes: tensor<10xf32>, %sinks: tensor<10xf32>) -> (tensor<?x10x128xbf16>, tensor<?x10xf32>)

@@ -1,5 +1,5 @@
 // Pages that are no multiple of 16 keys on the streaming schedule: gathered row by row (12 keys), or as octets (8 keys).
-// DEFINE: %{lower} = pagefold-opt --attn-to-tile --tile-online-softmax --tile-select-schedule='target=cuda form=streaming' --tile-visit-lists --tile-to-hopper --canonicalize --cse
+// DEFINE: %{lower} = pagefold-opt --attn-to-tile --tile-online-softmax --tile-select-schedule=target=cuda --tile-visit-lists --tile-to-hopper --canonicalize --cse
 // RUN: %{lower} %s | FileCheck %s --check-prefix=GATHER
 // RUN: sed 's/x12x/x8x/g; s/page 12/page 8/' %s > %t-8.mlir
 // RUN: %{lower} %t-8.mlir | FileCheck %s --check-prefix=OCTETS

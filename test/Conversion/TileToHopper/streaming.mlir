@@ -28,9 +28,16 @@
 
 // The line: a request a lane, its slices for two heads; what this CTA and this warp have of it.
 // CHECK: %[[SLICES:.*]] = hopper.warp_reduce sum %[[COUNTS:.*]]
-// CHECK-NEXT: %[[TOTAL:.*]] = arith.muli %[[SLICES]], %c2
+// CHECK: %[[SEGMENTS:.*]] = hopper.warp_reduce sum %{{.*}}
 // CHECK: %[[CTAS:.*]] = hopper.ctas
 // CHECK-NEXT: arith.minsi %[[CTAS]], %c132
+// Two places more for each segment, where lengths differ much.
+// CHECK: %[[TWICE:.*]] = arith.muli %{{.*}}, %c2_i64
+// CHECK: arith.cmpi sge, %{{.*}}, %[[TWICE]] : i64
+// CHECK: %[[MORE:.*]] = arith.select %{{.*}}, %c2_i32, %c0_i32
+// CHECK: %[[BESIDE:.*]] = arith.muli %[[SEGMENTS]], %[[MORE]]
+// CHECK-NEXT: %[[HEAD:.*]] = arith.addi %[[SLICES]], %[[BESIDE]]
+// CHECK-NEXT: %[[TOTAL:.*]] = arith.muli %[[HEAD]], %c2
 // CHECK: %[[CTA:.*]] = hopper.cta
 // CHECK: %[[BEGIN:.*]] = arith.minsi %[[TOTAL]], %{{.*}}
 
@@ -40,7 +47,8 @@
 // CHECK: scf.if
 
 // The slice's request and head, and the first round of both rings: one lane fills, its own warp's.
-// CHECK: hopper.warp_scan %[[COUNTS]]
+// CHECK: arith.addi %[[COUNTS]], %[[MORE]]
+// CHECK: hopper.warp_scan
 // CHECK: hopper.warp_reduce sum
 // CHECK-COUNT-2: hopper.prefetch_map
 // CHECK: scf.while

@@ -2,8 +2,6 @@
 // RUN: pagefold-opt %s --attn-to-tile --tile-online-softmax --tile-select-schedule=target=cuda | FileCheck %s
 // RUN: pagefold-opt %s --attn-to-tile --tile-online-softmax --tile-select-schedule="target=cuda form=simt splits=1" | FileCheck %s --check-prefix=SIMT
 // RUN: pagefold-opt %s --attn-to-tile --tile-online-softmax --tile-select-schedule=target=cuda --remarks-filter=tile-select-schedule --remark-format=emitRemark 2>&1 >%t | FileCheck %s --check-prefix=REMARK
-// RUN: sed '1,/^.. SHORT PAGES/d' %s > %t-short.mlir
-// RUN: pagefold-opt %t-short.mlir --attn-to-tile --tile-online-softmax --tile-select-schedule="target=cuda form=streaming" --remarks-filter=tile-select-schedule --remark-format=emitRemark 2>&1 >%t | FileCheck %s --check-prefix=ASKED
 
 // CHECK-LABEL: func.func @prefill
 // CHECK: tile.space {{.*}} schedule <pipelined, q_tile 128, kv_tile 128, splits 8>
@@ -80,27 +78,5 @@ func.func @decode_bytes(%q: tensor<?x8x128xbf16>, %cache: !cache, %rows: tensor<
     attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
   %o = attn.attention %q, %cache rows(%rows) scale 0.125 mask <causal>
     : tensor<?x8x128xbf16>, !cache, tensor<?xi32> -> tensor<?x8x128xbf16>
-  return %o : tensor<?x8x128xbf16>
-}
-
-// Rows that are taken when their form is asked for.
-// SHORT PAGES
-// CHECK-LABEL: func.func @short
-// CHECK: tile.space {{.*}} schedule <pipelined,
-// ASKED: Function=short | Remark="#tile.schedule<streaming, q_tile 16, kv_tile 16, splits 1> from row streaming-short-pages: only when asked for
-func.func @short(%q: tensor<?x8x128xbf16>, %cache: !attn.paged_kv<2 heads, 128 x 128, bf16, page 1>, %rows: tensor<?xi32>) -> tensor<?x8x128xbf16>
-    attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
-  %o = attn.attention %q, %cache rows(%rows) scale 0.125 mask <causal>
-    : tensor<?x8x128xbf16>, !attn.paged_kv<2 heads, 128 x 128, bf16, page 1>, tensor<?xi32> -> tensor<?x8x128xbf16>
-  return %o : tensor<?x8x128xbf16>
-}
-
-// CHECK-LABEL: func.func @short_bytes
-// CHECK: tile.space {{.*}} schedule <simt,
-// ASKED: Function=short_bytes | Remark="#tile.schedule<streaming, q_tile 16, kv_tile 32, splits 1> from row streaming-short-pages-bytes: only when asked for
-func.func @short_bytes(%q: tensor<?x8x128xbf16>, %cache: !attn.paged_kv<2 heads, 128 x 128, f8E4M3FN, page 8>, %rows: tensor<?xi32>) -> tensor<?x8x128xbf16>
-    attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
-  %o = attn.attention %q, %cache rows(%rows) scale 0.125 mask <causal>
-    : tensor<?x8x128xbf16>, !attn.paged_kv<2 heads, 128 x 128, f8E4M3FN, page 8>, tensor<?xi32> -> tensor<?x8x128xbf16>
   return %o : tensor<?x8x128xbf16>
 }

@@ -1,6 +1,6 @@
 // The attribute tile.packed: pipelined spaces whose query tiles it at least halves have it, and a remark says so.
-// RUN: pagefold-opt %s --attn-to-tile --tile-online-softmax --tile-select-schedule='target=cuda pack-groups' | FileCheck %s
-// RUN: pagefold-opt %s --attn-to-tile --tile-online-softmax --tile-select-schedule='target=cuda pack-groups' --remarks-filter=tile-select-schedule --remark-format=emitRemark 2>&1 >%t | FileCheck %s --check-prefix=REMARK
+// RUN: pagefold-opt %s --attn-to-tile --tile-online-softmax --tile-select-schedule=target=cuda | FileCheck %s
+// RUN: pagefold-opt %s --attn-to-tile --tile-online-softmax --tile-select-schedule=target=cuda --remarks-filter=tile-select-schedule --remark-format=emitRemark 2>&1 >%t | FileCheck %s --check-prefix=REMARK
 
 // 4 tokens x group 8: one tile of 32 rows for each KV head instead of 8 of 4.
 // CHECK-LABEL: func.func @group_8

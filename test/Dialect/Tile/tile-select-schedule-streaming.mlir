@@ -35,7 +35,27 @@ func.func @eight_wide_rows(%q: tensor<?x16x256xf16>, %k: tensor<?x2x256xf16>, %r
   return %o : tensor<?x16x256xf16>
 }
 
-// REFUSED
+// Pages of any size.
+// CHECK-LABEL: func.func @short_pages
+// CHECK: schedule <streaming, q_tile 16, kv_tile 16, splits 1>
+!p1 = !attn.paged_kv<2 heads, 128 x 128, bf16, page 1>
+func.func @short_pages(%q: tensor<?x8x128xbf16>, %k: tensor<?x1x2x128xbf16>, %table: tensor<?x?xi32>, %lens: tensor<?xi32>, %rows: tensor<?xi32>)
+    -> tensor<?x8x128xbf16> attributes {attn.bounds = #attn.bounds<batch 64, q_len 1, kv_len 8192>} {
+  %cache = attn.cache %k, %k table(%table) lens(%lens) layout(nhd) : tensor<?x1x2x128xbf16>, tensor<?x1x2x128xbf16>, tensor<?x?xi32>, tensor<?xi32> -> !p1
+  %o = attn.attention %q, %cache rows(%rows) scale 0.0883 mask <causal> : tensor<?x8x128xbf16>, !p1, tensor<?xi32> -> tensor<?x8x128xbf16>
+  return %o : tensor<?x8x128xbf16>
+}
+
+// REFUSED: by one row at least.
+
+// CHECK-LABEL: func.func @short_pages_of_bytes
+// CHECK: schedule <streaming, q_tile 16, kv_tile 32, splits 1>
+!f8p12 = !attn.paged_kv<2 heads, 128 x 128, f8E4M3FN, page 12>
+func.func @short_pages_of_bytes(%q: tensor<?x8x128xbf16>, %cache: !f8p12, %rows: tensor<?xi32>) -> tensor<?x8x128xbf16>
+    attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
+  %o = attn.attention %q, %cache rows(%rows) scale 0.125 mask <causal> : tensor<?x8x128xbf16>, !f8p12, tensor<?xi32> -> tensor<?x8x128xbf16>
+  return %o : tensor<?x8x128xbf16>
+}
 
 // CHECK-LABEL: func.func @five_tokens
 // CHECK: schedule <pipelined,
@@ -44,17 +64,6 @@ func.func @five_tokens(%q: tensor<?x8x128xbf16>, %k: tensor<?x16x2x128xbf16>, %t
     -> tensor<?x8x128xbf16> attributes {attn.bounds = #attn.bounds<batch 64, q_len 5, kv_len 8192>} {
   %cache = attn.cache %k, %k table(%table) lens(%lens) layout(nhd) : tensor<?x16x2x128xbf16>, tensor<?x16x2x128xbf16>, tensor<?x?xi32>, tensor<?xi32> -> !p16
   %o = attn.attention %q, %cache rows(%rows) scale 0.0883 mask <causal> : tensor<?x8x128xbf16>, !p16, tensor<?xi32> -> tensor<?x8x128xbf16>
-  return %o : tensor<?x8x128xbf16>
-}
-
-// CHECK-LABEL: func.func @short_pages
-// CHECK: schedule <pipelined,
-// REMARK: Function=short_pages | Reason="pages of 1 keys, no multiple of 16: these are streamed when asked for", Remark="row streaming rejected"
-!p1 = !attn.paged_kv<2 heads, 128 x 128, bf16, page 1>
-func.func @short_pages(%q: tensor<?x8x128xbf16>, %k: tensor<?x1x2x128xbf16>, %table: tensor<?x?xi32>, %lens: tensor<?xi32>, %rows: tensor<?xi32>)
-    -> tensor<?x8x128xbf16> attributes {attn.bounds = #attn.bounds<batch 64, q_len 1, kv_len 8192>} {
-  %cache = attn.cache %k, %k table(%table) lens(%lens) layout(nhd) : tensor<?x1x2x128xbf16>, tensor<?x1x2x128xbf16>, tensor<?x?xi32>, tensor<?xi32> -> !p1
-  %o = attn.attention %q, %cache rows(%rows) scale 0.0883 mask <causal> : tensor<?x8x128xbf16>, !p1, tensor<?xi32> -> tensor<?x8x128xbf16>
   return %o : tensor<?x8x128xbf16>
 }
 

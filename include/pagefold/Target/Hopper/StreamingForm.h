@@ -34,18 +34,17 @@ inline constexpr int64_t stateWords(int64_t vDim) { return vDim + 4; }
 /// The most warps with two slices each under way, or more; nothing where there is no room.
 std::optional<StreamingShape> streamingShape(tile::KVType kv, int64_t packedRows);
 
-/// Into how many pieces a segment is cut at most where cuts are fixed (compile option
-/// batch-invariant): as many as their states have room for in the workspace.
+/// A piece of a segment has so many slices at least where cuts are fixed (compile option
+/// batch-invariant).
+inline constexpr int64_t kMinPieceSlices = 16;
+/// Into how many pieces it is cut at most then: as many as their states have room for in the
+/// workspace, and as are worth being merged.
 int64_t fixedPieces(tile::SpaceOp space, attn::BoundsAttr bounds);
 
 /// Why the streaming schedule does not take a space, as the end of a sentence; empty if it does.
 /// `bounds`: those of its function.
 std::string streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bounds,
                              QueryRegion region = QueryRegion::Identity);
-/// The same where the schedule is asked for by its name. Pages that are no multiple of 16 keys are
-/// streamed then alone, until they have been run on a GPU.
-std::string streamingRefusalOfAsked(tile::SpaceOp space, attn::BoundsAttr bounds,
-                                    QueryRegion region = QueryRegion::Identity);
 
 } // namespace pagefold::hopper
 

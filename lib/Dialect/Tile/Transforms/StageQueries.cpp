@@ -24,10 +24,10 @@ using namespace pagefold::tile;
 namespace {
 
 /// Why a space keeps its query region, as the end of a sentence; empty if it can do without.
-std::string refusal(SpaceOp space, LoadQOp load, attn::BoundsAttr bounds, bool asked) {
+std::string refusal(SpaceOp space, LoadQOp load, attn::BoundsAttr bounds) {
   std::string why = hopper::pipelinedRefusal(space, hopper::QueryRegion::Any);
-  auto *streaming = asked ? hopper::streamingRefusalOfAsked : hopper::streamingRefusal;
-  bool streams = bounds && streaming(space, bounds, hopper::QueryRegion::Any).empty();
+  bool streams =
+      bounds && hopper::streamingRefusal(space, bounds, hopper::QueryRegion::Any).empty();
   if (!why.empty() && !streams)
     return why;
   SetVector<Value> captured;
@@ -82,7 +82,7 @@ struct TileStageQueries : pagefold::tile::impl::TileStageQueriesBase<TileStageQu
   LogicalResult run(SpaceOp space, LoadQOp load) {
     auto options = remarkOf(space, "StageQueries", "tile-stage-queries");
     attn::BoundsAttr bounds = boundsOf(space);
-    if (std::string why = refusal(space, load, bounds, form == "streaming"); !why.empty()) {
+    if (std::string why = refusal(space, load, bounds); !why.empty()) {
       remark::missed(space.getLoc(), options)
           << "queries are not staged" << remark::reason("{0}", why);
       return success();

@@ -317,8 +317,6 @@ def TileStageQueries : Pass<"tile-stage-queries"> {
     **Does not** touch a space that the pipeline refuses for another reason, too (a *missed* remark names it): its
     region costs nothing where one thread has the row.
   }];
-  let options = [
-    Option<"form", "form", "std::string", "\"\"", "The form that tile-select-schedule will be asked for">];
   let dependentDialects = ["::pagefold::tile::TileDialect", "::mlir::memref::MemRefDialect"];
 }
 
@@ -386,7 +384,7 @@ def TileSelectSchedule : Pass<"tile-select-schedule", "::mlir::ModuleOp"> {
     **Requires** spaces; functions with `attn.bounds`.
 
     **Ensures** that every space has a `#tile.schedule`, printed as a remark with the table's reason and the rows that were
-    rejected. A schedule that is there already is kept. With `pack-groups`, a pipelined space of so few query
+    rejected. A schedule that is there already is kept. A pipelined space of so few query
     rows that tiles with the rows of a whole group are at most half as many has the attribute `tile.packed` beside it.
 
     **Idea.** One table per target (`lib/Target/Host/ScheduleTable.cpp`, `lib/Target/Hopper/ScheduleTable.cpp`); the first row
@@ -436,7 +434,7 @@ def TileSelectSchedule : Pass<"tile-select-schedule", "::mlir::ModuleOp"> {
     Option<"splits", "splits", "int64_t", "0", "Parts of the KV dimension (default: 0, from the table)">,
     Option<"form", "form", "std::string", "",
            "outer or dot (host), streaming or pipelined (cuda), or simt (default: empty, from the table)">,
-    Option<"packGroups", "pack-groups", "bool", "false",
+    Option<"packGroups", "pack-groups", "bool", "true",
            "Let the heads of a group share query tiles of the pipelined form where that pays">,
     Option<"batchInvariant", "batch-invariant", "bool", "false",
            "A request's bits do not depend on its neighbours: keys are split at fixed places, or not at all">,
