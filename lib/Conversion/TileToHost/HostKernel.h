@@ -36,6 +36,7 @@ public:
     body();
   }
   int64_t headsOfTicket(int64_t heads) override { return heads; }
+  int64_t columnsOfTicket(int64_t columns) override { return columns; }
   llvm::ArrayRef<tile::ScheduleKind> forms() override;
   std::unique_ptr<Team> createTeam() override;
   bool prefetches() override { return true; }

@@ -112,6 +112,8 @@ public:
 
   /// How many of the `heads` of a token one ticket covers.
   virtual int64_t headsOfTicket(int64_t heads) = 0;
+  /// How many of the `columns` of a row one ticket of a merge covers.
+  virtual int64_t columnsOfTicket(int64_t columns) = 0;
 
   /// The forms of a space that this target has.
   virtual llvm::ArrayRef<tile::ScheduleKind> forms() = 0;

@@ -52,14 +52,17 @@ static void forTokens(Kernel &kernel, Value batch, Value tokens,
   });
 }
 
-/// Every token of a buffer, without request and position.
-static void forTokens(Kernel &kernel, Value buffer,
-                      llvm::function_ref<void(const TokenItem &)> body) {
+/// Every token of a buffer, `parts` times; without request and position.
+static void forTokens(Kernel &kernel, Value buffer, int64_t parts,
+                      llvm::function_ref<void(const TokenItem &, Value part)> body) {
   HostBuilder &b = kernel.builder();
-  int64_t width = kernel.headsOfTicket(heads(buffer)), parts = heads(buffer) / width;
-  kernel.forTickets(b.mul(b.dim(buffer, 0), parts), [&](Value ticket) {
+  int64_t width = kernel.headsOfTicket(heads(buffer)), items = heads(buffer) / width * parts;
+  kernel.forTickets(b.mul(b.dim(buffer, 0), items), [&](Value ticket) {
     Value part = parts == 1 ? b.index(0) : b.remainder(ticket, parts);
-    body({{}, b.divide(ticket, parts), {}, b.mul(part, width), width});
+    Value item = parts == 1 ? ticket : b.divide(ticket, parts);
+    int64_t ofToken = items / parts;
+    Value first = ofToken == 1 ? b.index(0) : b.remainder(item, ofToken);
+    body({{}, b.divide(item, ofToken), {}, b.mul(first, width), width}, part);
   });
 }
 
@@ -117,7 +120,7 @@ void host::emitRows(Kernel &kernel, tile::RowsOp op) {
   if (op.getBatch())
     forTokens(kernel, op.getBatch(), input, body);
   else
-    forTokens(kernel, input, body);
+    forTokens(kernel, input, 1, [&](const TokenItem &item, Value) { body(item); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -141,7 +144,12 @@ void host::emitMerge(Kernel &kernel, tile::MergeOp op) {
     Value onlyA = b.select(used(fa), a, b.like(0, a));
     return b.select(used(fb), b.select(used(fa), b.fadd(a, other), other), onlyA);
   };
-  forTokens(kernel, out, [&](const TokenItem &item) {
+  int64_t columns = kernel.columnsOfTicket(width(out)), parts = width(out) / columns;
+  auto merge = [&](Value fa, Value fb, Value token, Value head, Value column, int64_t lanes) {
+    HostBuilder::Values at{token, head, column};
+    b.storeVector(combine(fa, fb, at, lanes), out, at);
+  };
+  forTokens(kernel, out, parts, [&](const TokenItem &item, Value part) {
     Value token = item.token;
     forHeads(b, item, [&](Value head) {
       Value la = b.load(lseA, {token, head}), lb = b.load(lseB, {token, head});
@@ -149,13 +157,20 @@ void host::emitMerge(Kernel &kernel, tile::MergeOp op) {
       Value wa = b.exp(b.fsub(la, top)), wb = b.exp(b.fsub(lb, top)), sum = b.fadd(wa, wb);
       Value empty = b.fcompare(arith::CmpFPredicate::OEQ, sum, b.f32(0));
       Value scale = b.select(empty, b.f32(0), b.fdiv(b.f32(1), sum));
-      Value log = b.fadd(top, math::LogOp::create(b, sum));
-      b.store(b.select(empty, b.f32(nothing), log), lse, {token, head});
+      auto storeLse = [&] {
+        Value log = b.fadd(top, math::LogOp::create(b, sum));
+        b.store(b.select(empty, b.f32(nothing), log), lse, {token, head});
+      };
       Value fa = b.fmul(wa, scale), fb = b.fmul(wb, scale);
-      b.forVectors(width(out), [&](Value offset, int64_t lanes) {
-        HostBuilder::Values at{token, head, offset};
-        b.storeVector(combine(fa, fb, at, lanes), out, at);
-      });
+      if (parts == 1) {
+        storeLse();
+        b.forVectors(columns, [&](Value column, int64_t lanes) {
+          merge(fa, fb, token, head, column, lanes);
+        });
+      } else {
+        b.ifThen(b.compare(Predicate::eq, part, b.index(0)), storeLse);
+        merge(fa, fb, token, head, b.mul(part, columns), columns);
+      }
     });
   });
 }

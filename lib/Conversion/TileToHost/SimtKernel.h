@@ -18,6 +18,7 @@
 #include "Kernel.h"
 #include "pagefold/Conversion/SimtKernels.h"
 #include "pagefold/Target/Hopper/Chip.h"
+#include <numeric>
 
 namespace pagefold::host {
 
@@ -47,6 +48,9 @@ public:
   /// lanes of a group get here, or none.
   mlir::Value sumOfLanes(mlir::Value x, int64_t lanes);
 
+  /// Columns of a row that one thread merges: few, so that the threads of a warp read whole lines.
+  static int64_t mergedColumns(int64_t columns) { return std::gcd(columns, int64_t(8)); }
+
   /// Bytes at which an access to so many elements starts, of a buffer with requireAligned.
   static int64_t alignment(mlir::Value buffer, int64_t elements);
   /// Rows of a buffer of the function are accessed by so many elements at once: a launch with
@@ -54,6 +58,7 @@ public:
   void requireAligned(mlir::Value buffer, int64_t elements);
 
   int64_t headsOfTicket(int64_t) override { return 1; }
+  int64_t columnsOfTicket(int64_t columns) override { return mergedColumns(columns); }
   llvm::ArrayRef<tile::ScheduleKind> forms() override;
   std::unique_ptr<Team> createTeam() override;
   bool prefetches() override { return false; } // other threads hide the latency

@@ -38,8 +38,10 @@ static int64_t maxTickets(Operation *op, const SimtModule &module) {
     return hopper::kTeamLaunch.threads;
   if (SmallVector<Operation *> rows = rowWorks(op); !rows.empty())
     return rowThreads(rows, tokens, module.rowLanes);
-  if (auto merge = dyn_cast<tile::MergeOp>(op))
-    return tokens * headsOf(merge.getOutput());
+  if (auto merge = dyn_cast<tile::MergeOp>(op)) {
+    int64_t columns = cast<MemRefType>(merge.getOutput().getType()).getDimSize(2);
+    return tokens * headsOf(merge.getOutput()) * (columns / SimtKernel::mergedColumns(columns));
+  }
   if (auto merge = dyn_cast<tile::MergeSplitsOp>(op))
     return tokens * headsOf(merge.getOutput());
   if (auto space = dyn_cast<tile::SpaceOp>(op)) {

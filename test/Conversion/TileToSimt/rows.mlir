@@ -92,9 +92,18 @@ func.func @rows(%x: memref<?x2x64xf32>, %out: memref<?x2x64xf32>)
   return
 }
 
+// A merge: eight threads a row, each of eight columns; one of them stores the log-sum-exp.
 // CHECK-LABEL: func.func @merge_k0(
-// CHECK: arith.divui %{{.*}}, %c2
+// CHECK: %[[PART:.*]] = arith.remui %{{.*}}, %c8
+// CHECK: %[[ROW:.*]] = arith.divui %{{.*}}, %c8
+// CHECK: arith.remui %[[ROW]], %c2
+// CHECK: arith.divui %[[ROW]], %c2
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[PART]], %c0
+// CHECK: scf.if %[[FIRST]] {
 // CHECK: math.log
+// CHECK: memref.store
+// CHECK: %[[COLUMN:.*]] = arith.muli %[[PART]], %c8
+// CHECK: vector.store %{{.*}}, %arg2[%{{.*}}, %{{.*}}, %[[COLUMN]]] : memref<?x2x64xf32>, vector<8xf32>
 func.func @merge(%a: memref<?x2x64xf32>, %la: memref<?x2xf32>, %out: memref<?x2x64xf32>, %lse: memref<?x2xf32>)
     attributes {attn.bounds = #attn.bounds<batch 4, q_len 16, kv_len 512>, tile.args = []} {
   tile.merge (%a, %la), (%a, %la) into %out, %lse : memref<?x2x64xf32>, memref<?x2xf32>, memref<?x2x64xf32>,
