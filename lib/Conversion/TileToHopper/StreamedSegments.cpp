@@ -120,8 +120,11 @@ SegmentLine::SegmentLine(SpaceKernel &kernel, const StreamedSpace &space, Reques
     : kernel(kernel), b(kernel.builder()), space(space), requests(requests),
       oneChunk(requests.maxChunks() == 1), lane(b.lane()), warp(warp) {
   firstChunk = readChunk(b.i32(0));
+  firstSum = sum(firstChunk);
   chunks = b.ceilDivide(requests.batchSize(), kWarp);
-  auto [slices, most, segments] = countSlices();
+  auto [counts, most] = countAll();
+  firstScan = scan(firstChunk); // beside the divisions of share()
+  auto [slices, segments] = counts;
   auto product = [&](Value x, Value y) { return b.mul(b.widen(x), b.widen(y)); };
   headsInLine = b.i32(space.kvHeads);
   assert(llvm::isPowerOf2_64(space.warps));
@@ -140,22 +143,26 @@ SegmentLine::SegmentLine(SpaceKernel &kernel, const StreamedSpace &space, Reques
       b.both(isMuch, b.atLeast(product(most, segments), product(slices, b.i32(kUneven))));
   segmentPlaces = b.select(isUneven, b.i32(kSegmentPlaces), b.i32(0));
   unitBits = b.select(isUneven, b.i32(0), unitBits);
-  total = b.mul(b.add(slices, b.mul(segments, segmentPlaces)), headsInLine);
+  total = placesOf(counts);
   share();
 }
 
-SegmentLine::Counted SegmentLine::countSlices() {
-  auto segmentsOf = [&](Value counts) {
-    return b.select(b.less(b.i32(0), counts), b.i32(1), b.i32(0));
-  };
+SegmentLine::Counts SegmentLine::scan(const Chunk &chunk) {
+  return {b.warpScan(chunk.counts), b.warpScan(isSegment(chunk))};
+}
+SegmentLine::Counts SegmentLine::sum(const Chunk &chunk) {
+  return {b.warpReduce(ReduceKind::Sum, chunk.counts),
+          b.warpReduce(ReduceKind::Sum, isSegment(chunk))};
+}
+
+std::pair<SegmentLine::Counts, Value> SegmentLine::countAll() {
   Value zero = b.i32(0), most = b.warpReduce(ReduceKind::Max, firstChunk.counts);
-  Value slices = b.warpReduce(ReduceKind::Sum, firstChunk.counts);
-  Value segments = b.warpReduce(ReduceKind::Sum, segmentsOf(firstChunk.counts));
   if (oneChunk)
-    return {slices, most, segments};
+    return {firstSum, most};
   // The checks stand there once, for they are long: of the chunks loaded the next one is selected.
   Values all = b.whileLoop(
-      {b.i32(1), slices, most, segments}, [&](ValueRange v) { return b.less(v[0], chunks); },
+      {b.i32(1), firstSum.slices, most, firstSum.segments},
+      [&](ValueRange v) { return b.less(v[0], chunks); },
       [&](ValueRange v) {
         SmallVector<Values> loaded;
         for (int64_t i = 0; i < kChunksAtOnce; ++i)
@@ -170,15 +177,15 @@ SegmentLine::Counted SegmentLine::countSlices() {
                 for (auto [value, other] : llvm::zip_equal(next, loaded[i]))
                   value = b.select(isNext, other, value);
               }
-              Value counts = checkChunk(w[0], next).counts;
-              return Values{b.add(w[0], 1), b.add(w[1], counts), b.max(w[2], counts),
-                            b.add(w[3], segmentsOf(counts))};
+              Chunk chunk = checkChunk(w[0], next);
+              return Values{b.add(w[0], 1), b.add(w[1], chunk.counts), b.max(w[2], chunk.counts),
+                            b.add(w[3], isSegment(chunk))};
             });
         return Values{counted[0], b.add(v[1], b.warpReduce(ReduceKind::Sum, counted[1])),
                       b.max(v[2], b.warpReduce(ReduceKind::Max, counted[2])),
                       b.add(v[3], b.warpReduce(ReduceKind::Sum, counted[3]))};
       });
-  return {all[1], all[2], all[3]};
+  return {{all[1], all[3]}, all[2]};
 }
 
 /// Equal parts, the first ones larger by one unit where they do not come out even.
@@ -255,33 +262,32 @@ Segment SegmentLine::enter(const Chunk &chunk, Value lane, Value at, Value inReq
 
 Segment SegmentLine::first() {
   Chunk chunk = firstChunk;
-  Value base = b.i32(0);
+  Value base = b.i32(0), upTo = placesOf(firstScan);
   if (!oneChunk) {
-    Values carried{base};
+    Values carried{base, placesOf(firstSum), upTo};
     carried.append(chunk.values());
     Values found = b.whileLoop(
         carried,
         [&](ValueRange v) {
-          Chunk now = Chunk::of(v.drop_front());
-          Value end = b.add(v[0], b.mul(placesOf(now), headsInLine));
-          return b.both(b.atLeast(warpBegin, end), b.less(b.add(now.number, 1), chunks));
+          Chunk now = Chunk::of(v.drop_front(3));
+          return b.both(b.atLeast(warpBegin, v[1]), b.less(b.add(now.number, 1), chunks));
         },
         [&](ValueRange v) {
-          Chunk now = Chunk::of(v.drop_front());
-          Values next{b.add(v[0], b.mul(placesOf(now), headsInLine))};
-          next.append(readChunk(b.add(now.number, 1)).values());
-          return next;
+          Chunk next = readChunk(b.add(Chunk::of(v.drop_front(3)).number, 1));
+          Values values{v[1], b.add(v[1], placesOf(sum(next))), placesOf(scan(next))};
+          values.append(next.values());
+          return values;
         });
     base = found[0];
-    chunk = Chunk::of(ValueRange(found).drop_front());
+    upTo = found[2];
+    chunk = Chunk::of(ValueRange(found).drop_front(3));
   }
   Value inChunk = b.sub(warpBegin, base);
-  Value places = b.mul(placesOf(chunk.counts), headsInLine), upTo = b.warpScan(places);
+  Value before = b.sub(upTo, b.mul(placesOf(chunk.counts), headsInLine));
   // The requests that end at or before this place are as many as the lane's number.
   Value ended = b.compare(arith::CmpIPredicate::sle, upTo, inChunk);
   Value from = b.warpReduce(ReduceKind::Sum, b.select(ended, b.i32(1), b.i32(0)));
-  Value before = b.sub(b.shuffle(upTo, from), b.shuffle(places, from));
-  Segment segment = enter(chunk, from, warpBegin, b.sub(inChunk, before));
+  Segment segment = enter(chunk, from, warpBegin, b.sub(inChunk, b.shuffle(before, from)));
   if (!space.fixedPieces)
     return segment;
   // The part may begin in a segment's last piece, which is another warp's.

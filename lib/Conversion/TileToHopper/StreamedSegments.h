@@ -112,8 +112,19 @@ private:
   mlir::Value placesOf(mlir::Value slices) {
     return b.select(b.less(b.i32(0), slices), b.add(slices, segmentPlaces), b.i32(0));
   }
-  mlir::Value placesOf(const Chunk &chunk) {
-    return b.warpReduce(ReduceKind::Sum, placesOf(chunk.counts));
+  /// Slices and segments of one head, of a chunk's requests up to each lane's, or of all.
+  struct Counts {
+    mlir::Value slices, segments;
+  };
+  Counts scan(const Chunk &chunk);
+  Counts sum(const Chunk &chunk);
+  mlir::Value isSegment(const Chunk &chunk) {
+    return b.select(b.less(b.i32(0), chunk.counts), b.i32(1), b.i32(0));
+  }
+  /// Places of so many in the line.
+  mlir::Value placesOf(const Counts &counts) {
+    mlir::Value ofHead = b.add(counts.slices, b.mul(counts.segments, segmentPlaces));
+    return b.mul(ofHead, headsInLine);
   }
   /// The place of visit `i` of the segment that starts at `start`.
   mlir::Value placeOf(mlir::Value start, mlir::Value i) {
@@ -126,11 +137,8 @@ private:
   }
   mlir::Value ctaOf(mlir::Value place);
   mlir::Value startOf(mlir::Value cta);
-  /// Of one head: all slices, the most that a request has, and the requests that have some.
-  struct Counted {
-    mlir::Value slices, most, segments;
-  };
-  Counted countSlices();
+  /// Of all requests; and the most slices of one.
+  std::pair<Counts, mlir::Value> countAll();
   void share();
   Chunk advance(const Chunk &chunk, mlir::Value lane, mlir::Value &found);
   Segment enter(const Chunk &chunk, mlir::Value lane, mlir::Value at, mlir::Value inRequest);
@@ -146,7 +154,9 @@ private:
   RequestReader &requests;
   bool oneChunk;
   mlir::Value lane, chunks, warp;
+  // The first chunk, and what was found of it while nothing else was known.
   Chunk firstChunk;
+  Counts firstScan, firstSum;
   mlir::Value segmentPlaces;        ///< of each segment beside those of its slices
   mlir::Value headPerWarp;          ///< i1; null: never
   mlir::Value total;                ///< places of the line

@@ -71,8 +71,8 @@ static constexpr ScheduleRow kTable[] = {
 
 /// Not at memory's rate but at that of the L2, which serves a prefix to all requests but the first,
 /// and with what small attention kernels cost besides their launch. Measured on the three kernels
-/// of a cascade (docs/performance.md): they are worth it from about 576 MiB on.
-static constexpr int64_t kLaunchBytes = 192 << 20;
+/// of a cascade (docs/performance.md): they are worth it from about 192 MiB on.
+static constexpr int64_t kLaunchBytes = 64 << 20;
 
 const ScheduleTable &hopper::scheduleTable() {
   static const ScheduleTable table = {"cuda", "streaming, pipelined or simt", kTable,

@@ -12,7 +12,6 @@
 // No states in shared memory, and no barrier.
 // CHECK-NOT: hopper.store_words
 // A piece: a sixteenth of the segment's slices, rounded up, and 8 at least.
-// CHECK: hopper.warp_scan
 // CHECK: %[[OWN:.*]] = hopper.shuffle %[[COUNTS]]
 // CHECK: %[[COUNT:.*]] = arith.maxsi %[[OWN]], %c1
 // CHECK: %[[ROUNDED:.*]] = arith.addi %[[COUNT]], %c15

@@ -29,6 +29,7 @@
 // The line: a request a lane, its slices for two heads; what this CTA and this warp have of it.
 // CHECK: %[[SLICES:.*]] = hopper.warp_reduce sum %[[COUNTS:.*]]
 // CHECK: %[[SEGMENTS:.*]] = hopper.warp_reduce sum %{{.*}}
+// CHECK: %[[UP_TO:.*]] = hopper.warp_scan %[[COUNTS]]
 // CHECK: %[[CTAS:.*]] = hopper.ctas
 // CHECK-NEXT: arith.minsi %[[CTAS]], %c132
 // Two places more for each segment, where lengths differ much.
@@ -47,8 +48,8 @@
 // CHECK: scf.if
 
 // The slice's request and head, and the first round of both rings: one lane fills, its own warp's.
+// CHECK: arith.addi %[[UP_TO]], %{{.*}}
 // CHECK: arith.addi %[[COUNTS]], %[[MORE]]
-// CHECK: hopper.warp_scan
 // CHECK: hopper.warp_reduce sum
 // CHECK-COUNT-2: hopper.prefetch_map
 // CHECK: scf.while
