@@ -56,11 +56,22 @@ def test_what_was_late_beside_others_is_tried_alone(suite, tmp_path):
     assert outcomes(suite, tasks, jobs=2, limit=1.0, again_alone=True) == {"late": "ok", "other": "ok"}
 
 
+def test_a_terminated_run_keeps_what_it_found(suite):
+    def terminates():
+        os.kill(os.getppid(), signal.SIGTERM)
+        time.sleep(60)
+
+    tasks = {"first": lambda: "ok", "ends it": terminates, "waits": lambda: "ok"}
+    said = outcomes(suite, tasks, jobs=1, limit=30.0)
+    ended = "FAILED: the run was terminated before its end"
+    assert said == {"first": "ok", "ends it": ended, "waits": ended}
+
+
 def test_variants_have_their_own_names_and_the_cases_are_there(suite):
     variants = suite["registry"].variants(20, 12)
     assert len({v.name for v in variants}) == len({v.file for v in variants}) == len(variants)
     cases = {v.name.split()[0] for v in variants}
-    needed = "A01 A03 A04 A06 A07 A08 A10 A12 A14 A16 A19 A20 A22 A26 A28 A29 A31 A32 A37 A38 A39 A42 A43 A65 A66 packed matrix".split()
+    needed = "A01 A03 A04 A06 A07 A08 A10 A12 A14 A16 A19 A20 A22 A26 A28 A29 A31 A32 A37 A38 A39 A42 A43 A65 A66 packed cascade uneven, matrix".split()
     assert not set(needed) - cases
 
 

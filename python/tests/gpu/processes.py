@@ -31,6 +31,7 @@ def _start(name: str, work) -> _Child:
     sys.stderr.flush()
     pid = os.fork()
     if pid == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _in_child(work, output)
     return _Child(name, work, pid, output, time.monotonic())
 
@@ -64,10 +65,27 @@ def run(tasks, jobs: int, limit: float, again_alone: bool = False) -> list[tuple
     """Runs (name, function) pairs, `jobs` at a time; returns (name, what the function returned or "FAILED: ...", seconds).
 
     again_alone: what did not end in time beside others gets a second chance by itself, for one kernel that hangs slows
-    all others down.
+    all others down. SIGTERM, as of a time limit on all of it, ends what runs: the rest is "FAILED: ...", and what was
+    found is returned.
     """
+    terminated = []
+    before = signal.signal(signal.SIGTERM, lambda *_: terminated.append(True))
+    try:
+        return _run(tasks, jobs, limit, again_alone, terminated)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _run(tasks, jobs: int, limit: float, again_alone: bool, terminated: list) -> list[tuple[str, str, float]]:
     waiting, running, done, late = list(reversed(tasks)), [], [], []
     while waiting or running:
+        if terminated:
+            for child in running:
+                os.kill(child.pid, signal.SIGKILL)
+                os.waitpid(child.pid, 0)
+                child.output.close()
+            names = [child.name for child in running] + [name for name, _ in [*waiting, *late]]
+            return done + [(name, "FAILED: the run was terminated before its end", 0.0) for name in names]
         while waiting and len(running) < jobs:
             running.append(_start(*waiting.pop()))
         for child in list(running):
@@ -87,4 +105,4 @@ def run(tasks, jobs: int, limit: float, again_alone: bool = False) -> list[tuple
             else:
                 done.append((child.name, f"FAILED: no end after {limit:.0f} s", seconds))
         time.sleep(0.01)
-    return done + (run(late, 1, limit) if late else [])
+    return done + (_run(late, 1, limit, False, terminated) if late else [])
