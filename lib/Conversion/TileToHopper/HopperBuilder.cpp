@@ -77,6 +77,7 @@ Value HopperBuilder::remainder(Value a, int64_t b) {
 }
 
 Value HopperBuilder::ceilDivide(Value a, int64_t b) { return divide(add(a, b - 1), b); }
+Value HopperBuilder::ceilDivide(Value a, Value b) { return divide(add(a, add(b, -1)), b); }
 
 Value HopperBuilder::min(Value a, Value b) {
   unify(a, b);

@@ -43,6 +43,7 @@ public:
   Value divide(Value a, int64_t b);
   Value remainder(Value a, int64_t b);
   Value ceilDivide(Value a, int64_t b); ///< a >= 0
+  Value ceilDivide(Value a, Value b);   ///< a >= 0, b > 0
   Value min(Value a, Value b);
   Value max(Value a, Value b);
   Value compare(mlir::arith::CmpIPredicate predicate, Value a, Value b);

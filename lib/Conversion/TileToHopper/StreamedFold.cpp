@@ -278,9 +278,9 @@ void StreamedPiece::storeBlock(Value block, int64_t step, size_t number, Value f
     return b.roundPair(b.vectorOf({low, high}), space.queryElement);
   };
   if (space.isBytes()) {
+    if (!isElement(space, step, 0))
+      return;
     for (int64_t j : {0, 1}) {
-      if (!isElement(space, step, 0))
-        continue;
       Value start =
           b.add(results.rowStart(space.output, column[j]), b.widen(lanes.element(b, step, 0)));
       StorePairOp::create(b, pairOf(finished(0, j), finished(1, j)), pointer, start,

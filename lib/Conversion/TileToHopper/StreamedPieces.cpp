@@ -100,6 +100,6 @@ void StreamedPiece::finishFixed(const StreamedState &state, SegmentLine &line, V
 }
 
 void StreamedPiece::mergeFixed(Value packets) {
-  Value size = pieceOf(b, space, segment.count);
-  store(mergedUpTo(b.divide(b.add(segment.count, b.add(size, -1)), size), packets));
+  Value pieces = b.ceilDivide(segment.count, pieceOf(b, space, segment.count));
+  store(mergedUpTo(pieces, packets));
 }

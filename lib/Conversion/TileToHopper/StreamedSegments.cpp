@@ -144,7 +144,7 @@ SegmentLine::SegmentLine(SpaceKernel &kernel, const StreamedSpace &space, Reques
   segmentPlaces = b.select(isUneven, b.i32(kSegmentPlaces), b.i32(0));
   unitBits = b.select(isUneven, b.i32(0), unitBits);
   total = placesOf(counts);
-  share();
+  share(ctas);
 }
 
 SegmentLine::Counts SegmentLine::scan(const Chunk &chunk) {
@@ -189,8 +189,8 @@ std::pair<SegmentLine::Counts, Value> SegmentLine::countAll() {
 }
 
 /// Equal parts, the first ones larger by one unit where they do not come out even.
-void SegmentLine::share() {
-  Value ctas = b.min(b.ctas(), b.i32(kMaxStreams)), cta = b.cta();
+void SegmentLine::share(Value ctas) {
+  Value cta = b.cta();
   Value unit = arith::ShLIOp::create(b, b.i32(1), unitBits);
   shares = arith::ShRUIOp::create(b, b.add(total, b.sub(unit, b.i32(1))), unitBits);
   perCta = b.divide(shares, ctas);
@@ -228,7 +228,7 @@ Value SegmentLine::firstVisit(Value count, Value inSegment) {
   Value visit = b.max(b.sub(inSegment, segmentPlaces), b.i32(0));
   if (space.fixedPieces) {
     Value piece = pieceOf(b, space, count);
-    visit = b.mul(b.divide(b.add(visit, b.add(piece, -1)), piece), piece);
+    visit = b.mul(b.ceilDivide(visit, piece), piece);
   }
   return b.min(visit, count);
 }

@@ -139,7 +139,7 @@ private:
   mlir::Value startOf(mlir::Value cta);
   /// Of all requests; and the most slices of one.
   std::pair<Counts, mlir::Value> countAll();
-  void share();
+  void share(mlir::Value ctas);
   Chunk advance(const Chunk &chunk, mlir::Value lane, mlir::Value &found);
   Segment enter(const Chunk &chunk, mlir::Value lane, mlir::Value at, mlir::Value inRequest);
   mlir::Value after(const Segment &segment) { return b.add(segment.at, placesOf(segment.count)); }

@@ -56,11 +56,10 @@ static void forTokens(Kernel &kernel, Value batch, Value tokens,
 static void forTokens(Kernel &kernel, Value buffer, int64_t parts,
                       llvm::function_ref<void(const TokenItem &, Value part)> body) {
   HostBuilder &b = kernel.builder();
-  int64_t width = kernel.headsOfTicket(heads(buffer)), items = heads(buffer) / width * parts;
-  kernel.forTickets(b.mul(b.dim(buffer, 0), items), [&](Value ticket) {
+  int64_t width = kernel.headsOfTicket(heads(buffer)), ofToken = heads(buffer) / width;
+  kernel.forTickets(b.mul(b.dim(buffer, 0), ofToken * parts), [&](Value ticket) {
     Value part = parts == 1 ? b.index(0) : b.remainder(ticket, parts);
     Value item = parts == 1 ? ticket : b.divide(ticket, parts);
-    int64_t ofToken = items / parts;
     Value first = ofToken == 1 ? b.index(0) : b.remainder(item, ofToken);
     body({{}, b.divide(item, ofToken), {}, b.mul(first, width), width}, part);
   });
@@ -145,10 +144,6 @@ void host::emitMerge(Kernel &kernel, tile::MergeOp op) {
     return b.select(used(fb), b.select(used(fa), b.fadd(a, other), other), onlyA);
   };
   int64_t columns = kernel.columnsOfTicket(width(out)), parts = width(out) / columns;
-  auto merge = [&](Value fa, Value fb, Value token, Value head, Value column, int64_t lanes) {
-    HostBuilder::Values at{token, head, column};
-    b.storeVector(combine(fa, fb, at, lanes), out, at);
-  };
   forTokens(kernel, out, parts, [&](const TokenItem &item, Value part) {
     Value token = item.token;
     forHeads(b, item, [&](Value head) {
@@ -162,15 +157,14 @@ void host::emitMerge(Kernel &kernel, tile::MergeOp op) {
         b.store(b.select(empty, b.f32(nothing), log), lse, {token, head});
       };
       Value fa = b.fmul(wa, scale), fb = b.fmul(wb, scale);
-      if (parts == 1) {
+      if (parts == 1)
         storeLse();
-        b.forVectors(columns, [&](Value column, int64_t lanes) {
-          merge(fa, fb, token, head, column, lanes);
-        });
-      } else {
+      else
         b.ifThen(b.compare(Predicate::eq, part, b.index(0)), storeLse);
-        merge(fa, fb, token, head, b.mul(part, columns), columns);
-      }
+      b.forVectors(columns, [&](Value offset, int64_t lanes) {
+        HostBuilder::Values at{token, head, b.add(offset, b.mul(part, columns))};
+        b.storeVector(combine(fa, fb, at, lanes), out, at);
+      });
     });
   });
 }

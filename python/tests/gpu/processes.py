@@ -61,6 +61,12 @@ def _outcome(child: _Child, status: int) -> str:
     return said
 
 
+def _end(child: _Child) -> None:
+    os.kill(child.pid, signal.SIGKILL)
+    os.waitpid(child.pid, 0)
+    child.output.close()
+
+
 def run(tasks, jobs: int, limit: float, again_alone: bool = False) -> list[tuple[str, str, float]]:
     """Runs (name, function) pairs, `jobs` at a time; returns (name, what the function returned or "FAILED: ...", seconds).
 
@@ -81,9 +87,7 @@ def _run(tasks, jobs: int, limit: float, again_alone: bool, terminated: list) ->
     while waiting or running:
         if terminated:
             for child in running:
-                os.kill(child.pid, signal.SIGKILL)
-                os.waitpid(child.pid, 0)
-                child.output.close()
+                _end(child)
             names = [child.name for child in running] + [name for name, _ in [*waiting, *late]]
             return done + [(name, "FAILED: the run was terminated before its end", 0.0) for name in names]
         while waiting and len(running) < jobs:
@@ -97,9 +101,7 @@ def _run(tasks, jobs: int, limit: float, again_alone: bool, terminated: list) ->
             if pid:
                 done.append((child.name, _outcome(child, status), seconds))
                 continue
-            os.kill(child.pid, signal.SIGKILL)
-            os.waitpid(child.pid, 0)
-            child.output.close()
+            _end(child)
             if again_alone and jobs > 1:
                 late.append((child.name, child.work))
             else:
