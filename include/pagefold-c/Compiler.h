@@ -28,11 +28,12 @@ extern "C" {
       "online_softmax": true,      false keeps the materialised baseline
       "fuse": true,
       "cascade": "auto",           a shared prefix is read once: where it pays, always, or off
-      "overlap_products": true,    of target cuda, as the next seven
+      "overlap_products": true,    of target cuda, as the next eight
       "lazy_rescale": true,
       "sections": true,
       "overlap_launches": true,    false starts a kernel of a function when the one before it has ended
       "stage_queries": true,       false leaves the ops of queries in the attention kernel
+      "fuse_append": true,         false keeps the append out of the kernel that streams keys
       "join_rows": true,           false makes each append and each change of rows a kernel of its own
       "split_rows": true,          false gives requests of few query rows no kernel of their own
       "pack_groups": true,         false gives each head query tiles of its own where requests have few rows

@@ -39,6 +39,8 @@ static constexpr OptionRow kOptions[] = {
     {"stage-queries", "", &CompileOptions::stageQueries,
      "apply the ops of queries in a kernel of its own where attention can then be pipelined "
      "(cuda)"},
+    {"fuse-append", "", &CompileOptions::fuseAppend,
+     "let the kernel that streams keys append the new ones itself (cuda)"},
     {"join-rows", "", &CompileOptions::joinRows,
      "append and change rows in one kernel where they need nothing of each other (cuda)"},
     {"split-rows", "", &CompileOptions::splitRows,

@@ -70,9 +70,7 @@ static void buildTile(OpPassManager &manager, const CompileOptions &options) {
     manager.addPass(tile::createTileOnlineSoftmax());
   // Before the schedule, which asks what the queries' region does; not for the form that takes any.
   if (options.isCuda() && options.stageQueries && options.form != "simt")
-    manager.addPass(tile::createTileStageQueries());
-  if (options.isCuda() && options.joinRows)
-    manager.addPass(tile::createTileJoinRows());
+    manager.addPass(tile::createTileStageQueries({options.form}));
   // Not where a schedule is given: it would be that of both spaces.
   bool isGiven = !options.form.empty() || options.qTile || options.kvTile || options.splits;
   if (options.isCuda() && options.splitRows && !isGiven)
@@ -86,6 +84,10 @@ static void buildTile(OpPassManager &manager, const CompileOptions &options) {
   schedule.packGroups = options.packGroups;
   schedule.batchInvariant = options.batchInvariant;
   manager.addPass(tile::createTileSelectSchedule(schedule));
+  if (options.isCuda() && options.fuseAppend) // now that it is known who streams
+    manager.addPass(tile::createTileFuseAppend());
+  if (options.isCuda() && options.joinRows) // what is left
+    manager.addPass(tile::createTileJoinRows());
   manager.addPass(tile::createTileVisitLists()); // after the fold exists
   manager.addPass(tile::createTileSplitKV());    // after the schedule says how many
 }

@@ -43,6 +43,7 @@ def compile(
     sections: bool = True,
     overlap_launches: bool = True,
     stage_queries: bool = True,
+    fuse_append: bool = True,
     join_rows: bool = True,
     split_rows: bool = True,
     pack_groups: bool = True,
@@ -68,7 +69,8 @@ def compile(
     makes cuda fast, to see what it is worth. stage_queries=False keeps the ops of queries in the attention kernel on
     cuda, which then takes the form "simt"; split_rows=False gives requests of few rows no kernel of their own there, and
     pack_groups=False each head query tiles of its own where requests have few rows.
-    join_rows=False makes each append and each change of rows a kernel of its own, overlap_launches=False starts a kernel
+    fuse_append=False keeps the append out of the kernel that streams keys, join_rows=False makes each append and each
+    change of rows a kernel of its own, overlap_launches=False starts a kernel
     when the one before it has ended. cascade: whether attention over a cache with a shared_prefix reads it once for all
     requests: "auto" (where it pays), "always" or "off".
 

@@ -14,7 +14,7 @@ from kernels import GROUPED, Kernel, chosen, short
 import pagefold as pf
 
 PAGE = 16
-TOGETHER, APART = (), ("--no-join-rows",)
+TOGETHER, APART = (), ("--no-fuse-append",)
 THETA = 500000.0
 
 

@@ -37,6 +37,7 @@ struct CompileOptions {
   bool sections = true;        ///< of tile-to-hopper: query tiles in an order made for the L2
   bool overlapLaunches = true; ///< of tile-to-hopper: a kernel starts while the one before ends
   bool stageQueries = true;    ///< tile-stage-queries, of the cuda target
+  bool fuseAppend = true;      ///< tile-fuse-append, of the cuda target
   bool joinRows = true;        ///< tile-join-rows, of the cuda target
   bool packGroups = true;      ///< of tile-select-schedule, of the cuda target
   bool batchInvariant = false; ///< of a request's bits

@@ -11,9 +11,6 @@
 using namespace mlir;
 using namespace pagefold::hopper;
 
-static constexpr int64_t kUnitBytes = 16; ///< of a lane's address for ldmatrix
-static constexpr int64_t kUnitsPerPanel = kHopper.swizzleBytes / kUnitBytes;
-
 /// A struct of `count` registers as inline assembly returns it.
 static Type registersOf(Type type, size_t count) {
   return LLVM::LLVMStructType::getLiteral(type.getContext(), SmallVector<Type>(count, type));
@@ -113,27 +110,61 @@ static Value lowerColumnReduce(ColumnReduceOp op, ColumnReduceOp::Adaptor adapto
 }
 
 //===----------------------------------------------------------------------===//
-// Pairs in global memory
+// Pairs in memory
 //===----------------------------------------------------------------------===//
 
-static Value pairAddress(Emitter &emitter, Value pointer, Value index) {
-  return emitter.elementAddress(pointer, emitter.builder.getIntegerType(16), index);
+static Value pairAddress(Emitter &emitter, TypedValue<PointerType> typed, Value pointer,
+                         Value index) {
+  int64_t bits = typed.getType().getElementType().getIntOrFloatBitWidth();
+  return emitter.elementAddress(pointer, emitter.builder.getIntegerType(bits), index);
 }
 
-static Value lowerLoadPair(LoadPairOp, LoadPairOp::Adaptor adaptor, Emitter &emitter) {
+static Value lowerLoadPair(LoadPairOp op, LoadPairOp::Adaptor adaptor, Emitter &emitter) {
+  Value address = pairAddress(emitter, op.getPointer(), adaptor.getPointer(), adaptor.getIndex());
+  Value condition = emitter.extend(adaptor.getCondition());
+  if (isa<VectorType>(op.getType())) {
+    Value other = emitter.f32(op.getOtherwise().value_or(APFloat(0.0f)).convertToDouble());
+    return emitter.vector(emitter.unpack(
+        emitter.assembly(registersOf(emitter.builder.getF32Type(), 2),
+                         "{ .reg .pred p; setp.ne.b32 p, $3, 0; "
+                         "@p ld.global.v2.f32 {$0, $1}, [$2]; }",
+                         "=&f,=&f,l,r,0,1,~{memory}", {address, condition, other, other})));
+  }
   return emitter.assembly(
       emitter.builder.getI32Type(),
       "{ .reg .pred p; mov.b32 $0, 0; setp.ne.b32 p, $2, 0; @p ld.global.b32 $0, [$1]; }",
-      "=&r,l,r,~{memory}",
-      {pairAddress(emitter, adaptor.getPointer(), adaptor.getIndex()),
-       emitter.extend(adaptor.getCondition())});
+      "=&r,l,r,~{memory}", {address, condition});
 }
 
-static void lowerStorePair(StorePairOp, StorePairOp::Adaptor adaptor, Emitter &emitter) {
-  emitter.assembly({}, "{ .reg .pred p; setp.ne.b32 p, $2, 0; @p st.global.b32 [$0], $1; }",
-                   "l,r,r,~{memory}",
-                   {pairAddress(emitter, adaptor.getPointer(), adaptor.getIndex()),
-                    adaptor.getPair(), emitter.extend(adaptor.getCondition())});
+/// The instruction `store` to the memory that `address` names, of a pair of `element`.
+static void storePair(Emitter &emitter, StringRef store, Type element, Value address, Value pair,
+                      Value condition) {
+  std::string constraint = isa<IntegerType>(address.getType()) ? "r" : "l";
+  std::string text = "{ .reg .pred p; setp.ne.b32 p, $2, 0; ";
+  if (element.getIntOrFloatBitWidth() == 8)
+    text += "{ .reg .b16 l; cvt.u16.u32 l, $1; @p " + store.str() + ".b16 [$0], l; } }";
+  else
+    text += "@p " + store.str() + ".b32 [$0], $1; }";
+  emitter.assembly({}, text, constraint + ",r,r,~{memory}",
+                   {address, pair, emitter.extend(condition)});
+}
+
+static void lowerStorePair(StorePairOp op, StorePairOp::Adaptor adaptor, Emitter &emitter) {
+  storePair(emitter, "st.global", op.getPointer().getType().getElementType(),
+            pairAddress(emitter, op.getPointer(), adaptor.getPointer(), adaptor.getIndex()),
+            adaptor.getPair(), adaptor.getCondition());
+}
+
+static void lowerPutPair(PutPairOp op, PutPairOp::Adaptor adaptor, Emitter &emitter) {
+  RingType type = op.getRing().getType();
+  int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  Value tile = emitter.tileAddress(op.getRing(), adaptor.getTurn(), adaptor.getWarp());
+  Value byte = emitter.mul(adaptor.getColumn(), bytes);
+  Value unit = emitter.shiftRight(byte, llvm::Log2_64(kUnitBytes));
+  Value address = emitter.add(emitter.unitAddress(type, tile, adaptor.getRow(), unit),
+                              emitter.bitAnd(byte, kUnitBytes - 1));
+  storePair(emitter, "st.shared", type.getElementType(), address, adaptor.getPair(),
+            adaptor.getCondition());
 }
 
 void pagefold::hopper::addBlockLowerings(const LoweringContext &context) {
@@ -145,4 +176,5 @@ void pagefold::hopper::addBlockLowerings(const LoweringContext &context) {
   addLowering(context, lowerColumnReduce);
   addLowering(context, lowerLoadPair);
   addLowering(context, lowerStorePair);
+  addLowering(context, lowerPutPair);
 }

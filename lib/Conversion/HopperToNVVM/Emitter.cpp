@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
-#include "pagefold/Target/Hopper/Chip.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -115,6 +114,10 @@ std::array<Value, 2> Emitter::rows(Value vector) {
 }
 
 Value Emitter::roundPair(Type element, Value low, Value high) {
+  if (isa<Float8E4M3FNType>(element))
+    return assembly(builder.getI32Type(),
+                    "{ .reg .b16 l; cvt.rn.satfinite.e4m3x2.f32 l, $2, $1; cvt.u32.u16 $0, l; }",
+                    "=r,f,f", {low, high});
   auto type = VectorType::get({2}, element);
   Value halves;
   if (element.isBF16())
@@ -215,6 +218,21 @@ Value Emitter::tileAddress(TypedValue<RingType> ring, Value turn, Value warp) {
   RingType type = ring.getType();
   return add(mul(stage(type, turn, warp), type.tileBytes()), sharedAddress(placeOf(ring).tiles));
 }
+
+/// The swizzle permutes the units of a panel's row. Octets and panels are multiples of 1024 bytes
+/// apart, as tiles are aligned, so that the row in its octet is exclusive-ored onto the address: it
+/// gives the offset and permutes at once.
+Value Emitter::unitAddress(RingType type, Value tile, Value row, Value unit) {
+  Value octet = shiftRight(row, llvm::Log2_64(kHopper.octetRows));
+  Value panel = shiftRight(unit, llvm::Log2_64(kUnitsPerPanel));
+  Value inPanel = bitAnd(unit, kUnitsPerPanel - 1);
+  Value address = add(tile, mul(panel, type.panelStride()));
+  address = add(address, mul(inPanel, kUnitBytes));
+  address = add(address, mul(octet, type.octetStride()));
+  Value inOctet = bitAnd(row, kHopper.octetRows - 1);
+  return bitXor(address, mul(inOctet, kHopper.swizzleBytes + kUnitBytes));
+}
+
 Value Emitter::fullBarrier(TypedValue<RingType> ring, Value turn, Value warp) {
   return add(mul(stage(ring.getType(), turn, warp), kBarrierBytes),
              sharedAddress(placeOf(ring).full));

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "pagefold/Dialect/Hopper/IR/SharedMemoryMap.h"
+#include "pagefold/Target/Hopper/Chip.h"
 #include <array>
 
 namespace pagefold::hopper {
@@ -27,6 +28,10 @@ inline constexpr llvm::StringLiteral kSharedSymbol = "pagefold_shared";
 inline constexpr llvm::StringLiteral kExp2 = "llvm.nvvm.ex2.approx.ftz.f32",
                                      kLog2 = "llvm.nvvm.lg2.approx.ftz.f",
                                      kReciprocal = "llvm.nvvm.rcp.approx.ftz.f";
+
+/// The swizzle permutes units of so many bytes.
+inline constexpr int64_t kUnitBytes = 16;
+inline constexpr int64_t kUnitsPerPanel = kHopper.swizzleBytes / kUnitBytes;
 
 /// Where the allocations of all kernels of a module lie.
 using SharedPlaces = llvm::DenseMap<mlir::Operation *, SharedPlace>;
@@ -114,6 +119,8 @@ public:
   mlir::Value tileAddress(mlir::TypedValue<SharedType> tiles, mlir::Value index);
   /// `warp`: of the ring of that warp; null for a ring of all.
   mlir::Value tileAddress(mlir::TypedValue<RingType> ring, mlir::Value turn, mlir::Value warp = {});
+  /// Unit `unit` of row `row` of the tile at `tile`.
+  mlir::Value unitAddress(RingType type, mlir::Value tile, mlir::Value row, mlir::Value unit);
   mlir::Value fullBarrier(mlir::TypedValue<RingType> ring, mlir::Value turn, mlir::Value warp = {});
   mlir::Value emptyBarrier(mlir::TypedValue<RingType> ring, mlir::Value turn);
   mlir::Value noteAddress(mlir::TypedValue<RingType> ring, mlir::Value turn);

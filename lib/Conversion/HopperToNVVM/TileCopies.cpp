@@ -57,35 +57,22 @@ static void lowerWaitStores(WaitStoresOp op, WaitStoresOp::Adaptor, Emitter &emi
   NVVM::CpAsyncBulkWaitGroupOp::create(emitter.builder, emitter.loc, 0, op.getReadAttr());
 }
 
-static void lowerFenceShared(FenceSharedOp, FenceSharedOp::Adaptor, Emitter &emitter) {
-  emitter.assembly({}, "fence.proxy.async.shared::cta;", "~{memory}", {});
+static void lowerFenceShared(FenceSharedOp, FenceSharedOp::Adaptor adaptor, Emitter &emitter) {
+  if (!adaptor.getCondition())
+    return (void)emitter.assembly({}, "fence.proxy.async.shared::cta;", "~{memory}", {});
+  emitter.assembly(
+      {}, "{ .reg .pred p; setp.ne.b32 p, $0, 0; @p fence.proxy.async.shared::cta; }",
+      "r,~{memory}", emitter.extend(adaptor.getCondition()));
 }
 
 //===----------------------------------------------------------------------===//
 // cp.async
 //===----------------------------------------------------------------------===//
 
-static constexpr int64_t kUnitBytes = 16;
-static constexpr int64_t kUnitsPerPanel = kHopper.swizzleBytes / kUnitBytes;
-
-/// Where unit `unit` of row `row` lies in a tile: the swizzle permutes the units of a panel's row.
-/// Octets and panels are multiples of 1024 bytes apart, as tiles are aligned, so that the row in
-/// its octet is exclusive-ored onto the address: it gives the offset and permutes at once.
-static Value unitAddress(Emitter &emitter, RingType type, Value tile, Value row, Value unit) {
-  Value octet = emitter.shiftRight(row, llvm::Log2_64(kHopper.octetRows));
-  Value panel = emitter.shiftRight(unit, llvm::Log2_64(kUnitsPerPanel));
-  Value inPanel = emitter.bitAnd(unit, kUnitsPerPanel - 1);
-  Value address = emitter.add(tile, emitter.mul(panel, type.panelStride()));
-  address = emitter.add(address, emitter.mul(inPanel, kUnitBytes));
-  address = emitter.add(address, emitter.mul(octet, type.octetStride()));
-  Value inOctet = emitter.bitAnd(row, kHopper.octetRows - 1);
-  return emitter.bitXor(address, emitter.mul(inOctet, kHopper.swizzleBytes + kUnitBytes));
-}
-
 static void lowerGather(GatherOp op, GatherOp::Adaptor adaptor, Emitter &emitter) {
   RingType type = op.getRing().getType();
   Value tile = emitter.tileAddress(op.getRing(), adaptor.getTurn(), adaptor.getWarp());
-  Value target = unitAddress(emitter, type, tile, adaptor.getRow(), adaptor.getUnit());
+  Value target = emitter.unitAddress(type, tile, adaptor.getRow(), adaptor.getUnit());
   int64_t bits = type.getElementType().getIntOrFloatBitWidth();
   Type element = emitter.builder.getIntegerType(bits);
   // The unit's part first: it is the same in all rows, and need not be added to each.

@@ -44,9 +44,7 @@ static void lowerWait(WaitOp op, WaitOp::Adaptor adaptor, Emitter &emitter) {
 // Clearing rows
 //===----------------------------------------------------------------------===//
 
-static constexpr int64_t kUnitBytes = 16;
-static constexpr int64_t kUnitsPerRow = kHopper.swizzleBytes / kUnitBytes; ///< of a panel
-static constexpr int64_t kRowsPerStep = kWarpgroup / kUnitsPerRow; ///< of a warpgroup's stores
+static constexpr int64_t kRowsPerStep = kWarpgroup / kUnitsPerPanel; ///< of a warpgroup's stores
 
 /// Stores of a thread that clears one unit of every 16th row: row `first` of the tile (register r:
 /// the first row to clear, less the thread's own) at [$3], and the others from there.
@@ -68,14 +66,14 @@ static std::string clearingStores(RingType type) {
 /// The row of the tile that is the thread's first.
 static Value ownRow(Emitter &emitter) {
   Value thread = emitter.bitAnd(emitter.thread(), kWarpgroup - 1);
-  return emitter.shiftRight(thread, llvm::Log2_64(kUnitsPerRow));
+  return emitter.shiftRight(thread, llvm::Log2_64(kUnitsPerPanel));
 }
 
 /// Where the thread's unit of that row lies; zeros need no swizzle.
 static Value ownUnit(Emitter &emitter, RingType type, Value row) {
   Value octet = emitter.shiftRight(row, llvm::Log2_64(kHopper.octetRows));
   Value inOctet = emitter.bitAnd(row, kHopper.octetRows - 1);
-  Value unit = emitter.bitAnd(emitter.thread(), kUnitsPerRow - 1);
+  Value unit = emitter.bitAnd(emitter.thread(), kUnitsPerPanel - 1);
   Value address = emitter.add(emitter.mul(octet, type.octetStride()),
                               emitter.mul(inOctet, kHopper.swizzleBytes));
   return emitter.add(address, emitter.mul(unit, kUnitBytes));

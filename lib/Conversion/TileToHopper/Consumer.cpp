@@ -318,7 +318,7 @@ void ConsumerEmitter::storeOutput(const Tile &tile, Value output, bool byTile) {
     b.singleThread([&] { WaitStoresOp::create(b, b.getUnitAttr()); });
     BarrierSyncOp::create(b, barrier, kWarpgroup);
     StoreFragmentOp::create(b, rounded, shared.output, warpgroup);
-    FenceSharedOp::create(b);
+    FenceSharedOp::create(b, Value());
     BarrierSyncOp::create(b, barrier, kWarpgroup);
     b.singleThread([&] {
       Value token = b.add(tile.request.firstToken, firstRow);

@@ -34,6 +34,7 @@ FoldSpace::FoldSpace(tile::SpaceOp space, size_t maxRanges) {
   paged = space.getKv().getDefiningOp<tile::PagedOp>();
   dense = space.getKv().getDefiningOp<tile::DenseOp>();
   auto work = [](Region &region) { return tile::isIdentity(region) ? nullptr : &region; };
+  queryRows = work(load.getBody());
   score = work(map.getBody());
   epilogue = work(finish.getBody());
   maskSets = mask.getSets().getMaskSets();

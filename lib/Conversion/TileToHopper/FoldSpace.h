@@ -29,7 +29,8 @@ struct FoldSpace {
   tile::PagedOp paged;                   ///< one of these two
   tile::DenseOp dense;
   llvm::SmallVector<mlir::Value> ropeTables; ///< they bound positions
-  mlir::Region *score, *epilogue;            ///< null: nothing to do
+  mlir::Region *queryRows;                   ///< what becomes of queries as they are loaded
+  mlir::Region *score, *epilogue;            ///< null, as the one above: nothing to do
   double scale;
   MaskSets maskSets;
   llvm::SmallVector<mlir::Value> maskSymbols, maskRowValues;

@@ -194,8 +194,24 @@ Value HopperBuilder::roundPair(Value values, Type element) {
 Value HopperBuilder::transposePairs(Value pairs) {
   return TransposePairsOp::create(*this, getI32Type(), pairs);
 }
-Value HopperBuilder::loadPair(Value pointer, Value index, Value condition) {
-  return LoadPairOp::create(*this, getI32Type(), pointer, index, condition);
+Value HopperBuilder::loadPair(Value pointer, Value index, Value condition, double otherwise) {
+  Type type = pairTypeOf(cast<PointerType>(pointer.getType()));
+  FloatAttr other = otherwise ? getF32FloatAttr(otherwise) : FloatAttr();
+  return LoadPairOp::create(*this, type, pointer, index, condition, other);
+}
+/// A bf16 is the upper half of its f32. As a conversion it would go through the unit of special
+/// functions, a quarter as fast.
+Value HopperBuilder::widenPair(Value pair, Type element) {
+  if (element.isBF16()) {
+    Value low = createOrFold<arith::ShLIOp>(pair, i32(16)), high = both(pair, i32(-0x10000));
+    auto asFloat = [&](Value word) {
+      return arith::BitcastOp::create(*this, getF32Type(), word).getResult();
+    };
+    return vectorOf({asFloat(low), asFloat(high)});
+  }
+  Value word = vector::BroadcastOp::create(*this, VectorType::get({1}, getI32Type()), pair);
+  Value halves = vector::BitCastOp::create(*this, VectorType::get({2}, element), word);
+  return arith::ExtFOp::create(*this, rowsType(getF32Type()), halves);
 }
 
 Value HopperBuilder::element(Value vector, int64_t index) {

@@ -84,8 +84,10 @@ public:
   Value widenBlock(Value block, int64_t part, bool transposed);
   Value contractBlock(Value lhs, Value rhs, Value acc, mlir::Type element);
   Value roundPair(Value values, mlir::Type element);
+  Value widenPair(Value pair, mlir::Type element); ///< of 16 bits, to two f32
   Value transposePairs(Value pairs);
-  Value loadPair(Value pointer, Value index, Value condition);
+  /// `otherwise`: both of f32 where the condition does not hold.
+  Value loadPair(Value pointer, Value index, Value condition, double otherwise = 0);
 
   // Vectors of registers.
   Value element(Value vector, int64_t index);

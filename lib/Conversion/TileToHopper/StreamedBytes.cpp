@@ -26,20 +26,13 @@ static Value bitcast(HopperBuilder &b, Type type, Value value) {
   return arith::BitcastOp::create(b, type, value);
 }
 
-/// Both elements of a pair as f32.
-static Value widenPair(HopperBuilder &b, Value pair, Type element) {
-  Value word = vector::BroadcastOp::create(b, VectorType::get({1}, b.getI32Type()), pair);
-  Value halves = vector::BitCastOp::create(b, VectorType::get({2}, element), word);
-  return arith::ExtFOp::create(b, b.rowsType(b.getF32Type()), halves);
-}
-
 Value pagefold::hopper::narrowQueries(SpaceKernel &kernel, const StreamedSpace &space,
                                       const StreamedLanes &lanes, Value kvHead, Values &pairs) {
   HopperBuilder &b = kernel.builder();
   Values wide;
   Value greatest;
   for (Value pair : pairs) {
-    wide.push_back(widenPair(b, pair, space.queryElement));
+    wide.push_back(b.widenPair(pair, space.queryElement));
     Value size = math::AbsFOp::create(b, wide.back());
     greatest = greatest ? b.maxF(greatest, size) : size;
   }

@@ -17,6 +17,7 @@ using namespace pagefold::hopper;
 static constexpr int64_t kColumns = 8; ///< of a result block
 static constexpr int64_t kDepth = 16;  ///< of a product, and rows of a block
 static constexpr int64_t kHalf = 8;    ///< from a lane's upper row to its lower one
+static constexpr int64_t kQueryLanes = 4; ///< that share a row
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 //===----------------------------------------------------------------------===//
@@ -79,31 +80,43 @@ StreamedPiece::StreamedPiece(SpaceKernel &kernel, const StreamedSpace &space,
       exponent(kernel.hiddenConstant(space.naturalScale() * M_LOG2E)) {
   for (const PackedRows &columns : lanes.columns)
     masks.emplace_back(kernel, space, segment.request, columns.query);
-  for (size_t block = 0; block < lanes.rows.size(); ++block)
-    queries.push_back(loadQueries(block));
   // Now, while the first keys are on their way.
   firstCta = line.ctaOf(segment, b.i32(0));
   lastCta = line.ctaOf(segment, b.add(segment.count, -1));
   leads = line.leads(segment);
 }
 
-/// The lane's row, as right blocks: elements 2 (l mod 4) and the next one of each eight, or, in the
-/// order of keys of 8 bits, elements 4 (l mod 4) to the third behind it of each sixteen.
-Values StreamedPiece::loadQueries(size_t block) {
+/// All loads first: what they bring is worked on once they are under way.
+void StreamedPiece::begin() {
+  std::vector<RowPairs> pairs;
+  for (size_t block = 0; block < lanes.rows.size(); ++block)
+    pairs.push_back(loadQueries(block));
+  if (space.append)
+    newRows.emplace(kernel, space, segment, visits);
+  for (RowPairs &own : pairs)
+    queries.push_back(takeQueries(own));
+  if (newRows)
+    newRows->write();
+}
+
+/// Of the lane's row: elements 2 (l mod 4) and the next one of each eight, or, in the order of keys
+/// of 8 bits, elements 4 (l mod 4) to the third behind it of each sixteen.
+RowPairs StreamedPiece::loadQueries(size_t block) {
   const PackedRows &row = lanes.rows[block];
   int64_t laneWidth = space.isBytes() ? 2 : 1, second = space.isBytes() ? 2 : kHalf;
-  Value start = b.add(results.rowStart(space.query, row), b.widen(b.mul(lanes.column, laneWidth)));
-  Value exists = results.exists(row), pointer = kernel.vectorPointer(space.query, kPairBytes);
-  Values pairs;
+  PairLayout layout{b.mul(lanes.column, laneWidth), {}, kQueryLanes};
   for (int64_t step = 0; step < space.keySteps(); ++step)
-    for (int64_t i : {0, 1}) {
-      int64_t first = step * kDepth + i * second;
-      pairs.push_back(first < space.kDim ? b.loadPair(pointer, b.add(start, b.i64(first)), exists)
-                                         : b.i32(0));
-    }
+    layout.offsets.append({step * kDepth, step * kDepth + second});
+  return RowPairs(kernel, layout, space.query, results.rowStart(space.query, row),
+                  results.exists(row), space.queryRows,
+                  {results.token(row), results.head(row), results.position(row)});
+}
+
+Values StreamedPiece::takeQueries(RowPairs &own) {
+  own.apply();
+  Values pairs = own.round(space.queryElement), blocks;
   if (space.isBytes())
     scoreFactors.push_back(narrowQueries(kernel, space, lanes, segment.head, pairs));
-  Values blocks;
   for (size_t i = 0; i < pairs.size(); i += 2)
     blocks.push_back(b.vectorOf({pairs[i], pairs[i + 1]}));
   return blocks;
@@ -226,6 +239,8 @@ StreamedState StreamedPiece::step(const StreamedState &state, Value visit, Value
                                   const StreamedRings &rings) {
   StreamedState next = state;
   Value firstKey = b.mul(visits.nth(visit), space.kvTile);
+  if (newRows)
+    newRows->put(firstKey, turn, rings);
   WaitOp::create(b, rings.keys, turn, rings.warp);
   SmallVector<Values> all = scores(turn, rings), weights;
   Values factors(all.size());
@@ -246,6 +261,8 @@ StreamedState StreamedPiece::step(const StreamedState &state, Value visit, Value
       }
     }
   }
+  if (newRows)
+    newRows->release(firstKey);
   return next;
 }
 

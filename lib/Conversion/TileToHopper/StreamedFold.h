@@ -14,6 +14,7 @@
 #ifndef PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_STREAMEDFOLD_H
 #define PAGEFOLD_LIB_CONVERSION_TILETOHOPPER_STREAMEDFOLD_H
 
+#include "StreamedNewRows.h"
 #include "StreamedResults.h"
 
 namespace pagefold::hopper {
@@ -59,6 +60,9 @@ public:
   StreamedPiece(SpaceKernel &kernel, const StreamedSpace &space, const StreamedLanes &lanes,
                 SegmentLine &line, const Segment &segment);
 
+  /// Loads the segment's queries, and asks for the new rows that concern the piece: before the
+  /// first step.
+  void begin();
   StreamedState init();
   /// Folds visit `visit`, whose slice is in the stages of `turn`.
   StreamedState step(const StreamedState &state, mlir::Value visit, mlir::Value turn,
@@ -74,7 +78,9 @@ public:
   void mergeFixed(mlir::Value packets);
 
 private:
-  Values loadQueries(size_t block);
+  RowPairs loadQueries(size_t block);
+  /// As right blocks.
+  Values takeQueries(RowPairs &own);
   /// Left blocks of keys, or, transposed, of values: `steps` times 16 elements along the head
   /// dimension.
   Values loadBlocks(mlir::Value ring, mlir::Value turn, mlir::Value warp, int64_t row,
@@ -106,6 +112,7 @@ private:
   llvm::SmallVector<ScoreMask, 2> masks; ///< of each block's columns
   Values scoreFactors;                   ///< of keys of 8 bits, for each block's columns
   llvm::SmallVector<Values> queries;     ///< of each block: right blocks along the head dimension
+  std::optional<NewRows> newRows;        ///< where the kernel appends
   mlir::Value firstCta, lastCta;         ///< of those that read the segment
   mlir::Value leads; ///< whether the piece is the first of its segment in this CTA
   mlir::Value exponent;

@@ -38,6 +38,8 @@ StreamedSpace::StreamedSpace(tile::SpaceOp space, attn::BoundsAttr bounds)
   stages = shape.stages;
   int64_t splits = space.getSchedule()->getSplits();
   fixedPieces = splits > 1 ? splits : 0;
+  auto appends = space.getBody().getOps<tile::AppendOp>();
+  append = appends.empty() ? tile::AppendOp() : *appends.begin();
   keepsOldKeys = !hasMadeExtents() && onlyNewRowsAreWritten(space);
 }
 

@@ -22,7 +22,7 @@ namespace pagefold::hopper {
 /// CTAs among which a launch shares its work: more have none.
 inline constexpr int64_t kMaxStreams = kHopper.multiprocessors;
 
-/// Queries are read and results written in pairs of elements.
+/// Results and new rows are written in pairs of elements.
 inline constexpr int64_t kPairBytes = 4;
 
 struct StreamedSpace : FoldSpace {
@@ -30,6 +30,7 @@ struct StreamedSpace : FoldSpace {
   StreamedSpace(tile::SpaceOp space, attn::BoundsAttr bounds);
 
   int64_t warps, stages;
+  tile::AppendOp append; ///< of the requests' new tokens, which this kernel does; or null
   /// Whether the kernels of the function before this one leave keys and values as they are, but for
   /// the rows of the requests' new tokens.
   bool keepsOldKeys;

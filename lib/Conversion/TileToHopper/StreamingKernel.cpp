@@ -51,6 +51,7 @@ private:
 /// Returns the turn after the piece, and what is known of the next slice to bring.
 Values WarpEmitter::foldPiece(const Segment &segment, Value turn, ValueRange ahead, Value area) {
   StreamedPiece piece(kernel, space, lanes, line, segment);
+  piece.begin();
   Values carried{segment.begin, turn};
   carried.append(ahead.begin(), ahead.end());
   carried.append(piece.init().values());

@@ -33,10 +33,13 @@ public:
   AboutBuilder(Operation *op, const SpaceFacts &facts) : op(op), facts(facts), b(op) {}
 
   DictionaryAttr build() {
-    if (auto space = dyn_cast<tile::SpaceOp>(op))
+    if (auto space = dyn_cast<tile::SpaceOp>(op)) {
       describeSpace(space);
-    else
+      if (auto append = only<tile::AppendOp>(space.getBody().front()))
+        describeTraffic(append);
+    } else {
       describeTraffic(op);
+    }
     if (known && !traffic.empty())
       about.set("traffic", b.getArrayAttr(traffic));
     return about.getDictionary(b.getContext());

@@ -24,7 +24,7 @@ bool hopper::packingPays(int64_t group, int64_t queryRows, int64_t qTile) {
   if (group == 1 || groupRows(group) > qTile)
     return false;
   int64_t packed = llvm::divideCeil(queryRows * groupRows(group), qTile);
-  return 2 * packed <= group * llvm::divideCeil(queryRows, qTile);
+  return 2 * packed <= group * static_cast<int64_t>(llvm::divideCeil(queryRows, qTile));
 }
 
 std::string hopper::packedRefusal(tile::SpaceOp space) {
@@ -65,7 +65,7 @@ std::string hopper::ringRefusal(tile::SpaceOp space, QueryRegion region) {
     return "it is not one fold from queries to results";
   if (std::string refusal = bufferRefusal(load, finish); !refusal.empty())
     return refusal;
-  if (region == QueryRegion::Identity && !tile::isIdentity(load.getBody()))
+  if (region == QueryRegion::InSpace && !tile::isIdentity(load.getBody()))
     return "queries are changed as they are loaded";
   auto map = only<tile::MapOp>(fold.getBody().front());
   auto mask = map ? map.getMask().getDefiningOp<tile::MaskOp>() : tile::MaskOp();
@@ -85,5 +85,7 @@ std::string hopper::pipelinedRefusal(tile::SpaceOp space, QueryRegion region) {
     return "keys are neither bf16 nor f16";
   if (Type query = queryElement(space); query && query != element)
     return "queries, keys and results differ in their elements";
+  if (only<tile::AppendOp>(space.getBody().front()))
+    return "it appends new keys and values";
   return ringRefusal(space, region);
 }

@@ -74,6 +74,86 @@ static std::string keyRefusal(tile::SpaceOp space) {
              : "";
 }
 
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+static bool isHalf(Type element) { return element.isBF16() || element.isF16(); }
+static MemRefType typeOf(Value buffer) { return cast<MemRefType>(buffer.getType()); }
+
+static std::string ropeRefusal(tile::RopeOp rope, int64_t span) {
+  for (Value buffer : {Value(rope.getCos()), Value(rope.getSin()), Value(rope.getPositions())})
+    if (buffer && !hopper::isPlainBuffer(buffer))
+      return "a table of their rope is a reshaped view";
+  int64_t pairs = typeOf(rope.getCos()).getDimSize(1);
+  int64_t turning = rope.getPairing() == attn::Pairing::HalfSplit ? pairs : 2 * pairs;
+  if (turning % span)
+    return ("rope turns " + llvm::Twine(2 * pairs) + " elements, in parts that are no multiple of " +
+            llvm::Twine(span))
+        .str();
+  return "";
+}
+
+static std::string normRefusal(tile::RmsNormOp norm) {
+  if (!hopper::isPlainBuffer(norm.getWeight()))
+    return "the weight of their norm is a reshaped view";
+  Type element = typeOf(norm.getWeight()).getElementType();
+  return isHalf(element) || element.isF32() ? "" : "the weight of their norm has 8 bits";
+}
+
+std::string hopper::pairsRefusal(Region &body, int64_t span) {
+  for (Operation &op : body.front().without_terminator()) {
+    std::string refusal;
+    if (auto rope = dyn_cast<tile::RopeOp>(op))
+      refusal = ropeRefusal(rope, span);
+    else if (auto norm = dyn_cast<tile::RmsNormOp>(op))
+      refusal = normRefusal(norm);
+    else if (!isa<tile::RowMapOp>(op))
+      refusal = "their region has an op that is none of rows";
+    if (!refusal.empty())
+      return refusal;
+  }
+  return "";
+}
+
+int64_t hopper::newRowLanes(int64_t dim, Region &body) {
+  for (int64_t lanes = kWarp; lanes; lanes /= 2)
+    if (dim % (2 * lanes) == 0 && pairsRefusal(body, 2 * lanes).empty())
+      return lanes;
+  return 0;
+}
+
+std::string hopper::appendRefusal(tile::SpaceOp space, tile::AppendOp append,
+                                  attn::BoundsAttr bounds) {
+  if (space.getMinQLen() || space.getMaxQLen())
+    return "requests of other numbers of query rows are another space's";
+  for (Value rows : {Value(append.getKey()), Value(append.getValue())}) {
+    if (!isPlainBuffer(rows))
+      return "new keys or values are a reshaped view";
+    if (!isHalf(typeOf(rows).getElementType()))
+      return "new keys or values are neither bf16 nor f16";
+  }
+  // A warp holds the words over its fold.
+  constexpr int64_t kMostWords = 16;
+  int64_t words = 0, tokens = space.mostQueryRows(bounds.getQLen());
+  for (auto [rows, body] : {std::pair(append.getKey(), &append.getKeyBody()),
+                            std::pair(append.getValue(), &append.getValueBody())}) {
+    int64_t dim = typeOf(rows).getDimSize(2), lanes = newRowLanes(dim, *body);
+    if (!lanes)
+      return pairsRefusal(*body, 2);
+    words += llvm::divideCeil(tokens * lanes, kWarp) * (dim / (2 * lanes));
+  }
+  if (words > kMostWords)
+    return ("the rows of " + llvm::Twine(tokens) + " new tokens are " + llvm::Twine(words) +
+            " registers, a warp keeps " + llvm::Twine(kMostWords))
+        .str();
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// The space
+//===----------------------------------------------------------------------===//
+
 static bool isStreamed(tile::SpaceOp space) {
   std::optional<tile::ScheduleAttr> chosen = space.getSchedule();
   return chosen && chosen->getKind() == tile::ScheduleKind::Streaming;
@@ -94,5 +174,10 @@ std::string hopper::streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bound
   int64_t slices = llvm::divideCeil(bounds.getKvLen(), kBlockKeys);
   if (bounds.getBatch() * kv.getHeads() > kMaxSlices / slices)
     return "more slices of keys than 32 bits count";
-  return ringRefusal(space, region);
+  if (std::string refusal = ringRefusal(space, QueryRegion::Staged);
+      !refusal.empty() || region == QueryRegion::Staged)
+    return refusal;
+  constexpr int64_t kQuerySpan = 16;
+  auto loads = space.getBody().getOps<tile::LoadQOp>();
+  return pairsRefusal((*loads.begin()).getBody(), kQuerySpan);
 }

@@ -661,6 +661,53 @@ for _page in (1, 8, 12):
             Attend(page=_page, kv_dtype=_stored, batch=3, q_len=1, kv_len=1000), broken_page_ids)  # fmt: skip
 
 
+def broken_page_of_a_new_row(function, config):
+    """The page where a request's new row belongs is outside the pool: it is reported, and nothing is written but the rows of
+    the others, whose results are numbers."""
+    import batches
+    import matrix
+    import torch
+
+    lens = [300, 1000, 40]
+    batch = batches.random_batch(config, [1] * 3, lens, 44)
+    kind = batches.TORCH[config.dtype]
+    kv = [batches.normal(440 + i, 3, config.kv_heads, config.dim, dtype=config.dtype) for i in range(2)]
+    cos, sin = (torch.from_numpy(t).to(batches.device()) for t in pf.rope_tables(config.kv_len, config.rotary))
+    gate = batches.normal(442, 3, config.heads)
+    for broken in (-1, 10**6, 2**31 - 1, -(2**31) + 1):
+        intact = batches.paged(batch, config, 3)
+        table = intact.table.clone()
+        table[1, (lens[1] - 1) // config.page] = broken
+        pools = [intact.k_pages, intact.v_pages]
+        before = [x.clone() for x in pools]
+        cache = pf.PagedKV(*pools, table, intact.lens, k_scale=intact.k_scale, v_scale=intact.v_scale)
+        out = torch.full((3, config.heads, config.dim), math.nan, device=batches.device()).to(kind)
+        try:
+            function(q=batch.q, k=kv[0], v=kv[1], rows=batches.i32([0, 1, 2, 3]), cache=cache, cos=cos, sin=sin,
+                     gate=gate, out=out)  # fmt: skip
+            batches.synchronize()
+            function.check()
+        except pf.PagefoldError as error:
+            assert f"page id {broken}" in str(error) and "request 1" in str(error), str(error)
+        else:
+            raise AssertionError(f"page id {broken} was not reported")
+        if batches.device() == "cpu":  # on the host nothing is computed then
+            continue
+        assert torch.isfinite(out).all(), "what a broken id points to was read"
+        for now, then in zip(pools, before):
+            now, then = batches.bits(now), batches.bits(then)
+            for r in (0, 2):
+                page, slot = (x[-1] for x in matrix.slots(config, intact, r, lens[r]))
+                assert not torch.equal(now[page, slot], then[page, slot]), f"the row of request {r} is missing"
+                now[page, slot] = then[page, slot]
+            assert torch.equal(now, then), "rows of the cache were written that are no new ones"
+
+
+for _page, _stored in ((16, None), (16, "f8e4m3"), (1, None)):
+    add(f"A44 step, pages of {_page}{', fp8' if _stored else ''}",
+        Layer(page=_page, kv_dtype=_stored, gate=True, turned=False, batch=3, q_len=1, kv_len=1000), broken_page_of_a_new_row)  # fmt: skip
+
+
 def memory_grows_with_the_length(function, config):
     """Right at 16384 keys, and the workspace is no score matrix. Says which kernels they are."""
     import batches

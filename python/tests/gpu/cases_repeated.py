@@ -350,13 +350,14 @@ def padding_writes_nothing(function, config):
     cos, sin = (torch.from_numpy(t).to(batches.device()) for t in pf.rope_tables(config.kv_len, config.rotary))
     pools = [slots.cache.k_pages, slots.cache.v_pages]
     replayed, launched = ([torch.full((slots.tokens, config.heads, config.dim), batches.NAN, device=batches.device()).to(kind)
-                           for _ in range(2)] for _ in range(2))  # fmt: skip
+                           for _ in range(1 + config.turned)] for _ in range(2))  # fmt: skip
 
     def step(cache, results, requests=config.batch, tokens=slots.tokens):
         some = pf.PagedKV(cache.k_pages, cache.v_pages, cache.table[:requests], cache.lens[:requests],
                           k_scale=cache.k_scale, v_scale=cache.v_scale)  # fmt: skip
         function(q=slots.q[:tokens], k=kv[0][:tokens], v=kv[1][:tokens], rows=slots.rows[: requests + 1], cache=some,
-                 cos=cos, sin=sin, gate=gate[:tokens], out=tuple(x[:tokens] for x in results))  # fmt: skip
+                 cos=cos, sin=sin, gate=gate[:tokens],
+                 out=tuple(x[:tokens] for x in results) if config.turned else results[0][:tokens])  # fmt: skip
 
     def fill(real: int) -> int:
         kv_lens = [rng.choice((1, 16, 17, rng.randint(1, config.kv_len))) for _ in range(real)]
@@ -390,7 +391,13 @@ def padding_writes_nothing(function, config):
         padded.compare(number, [out[rows:end]], [torch.zeros_like(out[rows:end])])
         if number % SAMPLED == 0:
             batches.synchronize()
-            seen = dataclasses.replace(slots.batch(), q=replayed[1][:end])
+            seen = slots.batch()
+            if config.turned:
+                turned = replayed[1][:end]
+            else:  # padding has no position, and its rows see no key
+                positions = torch.tensor([max(length - n + i, 0) for n, length in zip(seen.q_lens, seen.kv_lens) for i in range(n)])
+                turned = oracle.rope(seen.q[:end], positions.to(batches.device()), config.rotary, 10000.0, config.pairing).to(kind)
+            seen = dataclasses.replace(seen, q=turned)
             expected = oracle.attention(config, seen, {"gate": gate[:end]})
             oracle.check(config, seen, out[:end], None, expected)
     batches.synchronize()
@@ -419,5 +426,9 @@ for _name, _change in (
     ("decode, pages of 1", {"page": 1}),
     ("decode, fp8", {"kv_dtype": "f8e4m3"}),
     ("decodes and chunks", {"q_len": 40}),
+    ("step", {"turned": False}),
+    ("step, 4 tokens", {"turned": False, "q_len": 4}),
+    ("step, fp8", {"turned": False, "kv_dtype": "f8e4m3"}),
+    ("step, fixed pieces", {"turned": False, "batch_invariant": True, "kv_len": 3000}),
 ):
     add(f"A39 {_name}", Layer(**{"gate": True, "batch": 8, "q_len": 1, "kv_len": 700, **_change}), padding_writes_nothing)

@@ -165,18 +165,20 @@ class AttendTwice(Attend):
 class Layer(Attend):
     """RoPE of q and k by the rows' positions, append, causal attention with a gate; `norm`: of q and k first.
 
-    Arguments: q, k, v [tokens, ...], rows, cache, cos, sin, gate, and with a norm w_q and w_k. Results: out, the rotated
-    q. `fuse` moves the small ops into the kernels around them.
+    Arguments: q, k, v [tokens, ...], rows, cache, cos, sin, gate, and with a norm w_q and w_k. Results: out, and with
+    `turned` the rotated q, which is then made by a kernel of rows; else attention may do it. `fuse` moves the small ops
+    into the kernels around them.
     """
 
     pairing: str = "half_split"
     rotary: int = 64
     fuse: bool = True
     norm: bool = False
+    turned: bool = True
 
     @property
     def options(self) -> dict:
-        return {"fuse": self.fuse}
+        return {"fuse": self.fuse, **super().options}
 
     def graph(self) -> pf.Graph:
         with pf.Graph(
@@ -197,8 +199,9 @@ class Layer(Attend):
             q, k = (pf.rope(x, cos, sin, rows=rows, cache=cache, pairing=self.pairing) for x in (q, k))
             cache = pf.append(k, v, cache, rows=rows)
             epilogue = lambda o, q, h: o / (1 + pf.exp(-gate[pf.token(q), h]))
-            out = pf.attention(q, cache, rows=rows, scale=self.scale, mask=pf.causal(), epilogue=epilogue)
-            g.returns(out, q)
+            mask = MASKS[self.mask[0]](*self.mask[1:])
+            out = pf.attention(q, cache, rows=rows, scale=self.scale, mask=mask, epilogue=epilogue)
+            g.returns(*(out, q)[: 1 + self.turned])
         return g
 
 

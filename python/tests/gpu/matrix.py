@@ -105,6 +105,30 @@ def layer_config(rng) -> Layer:
     )
 
 
+def step_config(rng) -> Layer:
+    """A layer at decode: whoever streams the keys appends the new ones and rotates the queries, where it can."""
+    group = rng.choice((1, 2, 4, 4, 5, 8))
+    kv_heads = rng.choice((1, 2, 3, 8))
+    dim = rng.choice((64, 80, 96, 128, 128, 128, 256))
+    return Layer(
+        heads=group * kv_heads,
+        kv_heads=kv_heads,
+        dim=dim,
+        dtype=rng.choice(("bf16", "bf16", "f16")),
+        **_page(rng, (1, 8, 12, 16, 16, 32, 64)),
+        mask=rng.choice((("causal",), ("causal",), ("window", 7), ("prefix", 33), ("sink_window", 4, 150))),
+        gate=True,
+        pairing=rng.choice(("half_split", "half_split", "interleaved")),
+        rotary=rng.choice((16, 32, dim, dim)),
+        batch=rng.choice((8, 40, 40)),
+        q_len=rng.choice([q for q in (1, 1, 1, 2, 3, 4, 8) if q * group <= 16]),
+        kv_len=rng.choice((300, 2100, 9000)),
+        norm=rng.random() < 0.3,
+        batch_invariant=rng.random() < 0.2,
+        turned=False,
+    )
+
+
 def lens(rng, config) -> tuple[list[int], list[int]]:
     """Query and key counts of a batch: zeros, ones and odd sizes beside each other."""
     q_lens, kv_lens = [], []
@@ -189,23 +213,29 @@ def run_layer(function, config: Layer, seed: str) -> str:
         gate = batches.normal(number + 92, len(batch.q), config.heads)
         hide_new_rows(config, cache, q_lens, kv_lens)
         kind = batches.TORCH[config.dtype]
-        results = [((len(batch.q), config.heads, config.dim), kind)] * 2
+        results = [((len(batch.q), config.heads, config.dim), kind)] * (1 + config.turned)
         arguments = {"q": batch.q, "k": new_k, "v": new_v, "rows": batches.i32(batches.offsets(q_lens))}
         weights = {}
         if config.norm:
             weights = {f"w_{x}": batches.normal(number + 94 + i, config.dim) for i, x in enumerate("qk")}
-        out, turned = batches.call(
+        out, *turned = batches.call(
             function, results, **arguments, cache=cache, cos=cos, sin=sin, gate=gate, **weights
         )
-        # Attention is checked on the rotated q and the cached K as they were stored, these against float64.
+        # Attention is checked on the rotated q and the cached K as they were stored, these against float64. Where nobody
+        # has stored the q, it is that of float64, rounded.
         positions = torch.tensor([length - n + i for n, length in zip(q_lens, kv_lens) for i in range(n)],
                                  device=batches.device())  # fmt: skip
+
+        def exactly(given, w):
+            normed = oracle.rms_norm(given, weights[w], EPS) if config.norm else given
+            return oracle.rope(normed, positions, config.rotary, 10000.0, config.pairing)
+
+        turned = turned[0] if turned else exactly(batch.q, "w_q").to(kind)
         stored = gathered(config, cache, kv_lens)
         seen = batches.Batch(turned, stored[0], batch.values, q_lens, batch.scales)
         new_rows = torch.cat([seen.dequantised(0, r)[length - n :] for r, (n, length) in enumerate(zip(q_lens, kv_lens))])
         for got, given, kind, w in ((turned, batch.q, config.dtype, "w_q"), (new_rows, new_k, config.stored, "w_k")):
-            normed = oracle.rms_norm(given, weights[w], EPS) if config.norm else given
-            exact = oracle.rope(normed, positions, config.rotary, 10000.0, config.pairing)
+            exact = exactly(given, w)
             # A norm that is a kernel of its own rounds elements near 1 before they are turned.
             slack = 2 * oracle.ULP[kind] * exact.abs().clamp_min(1 if config.norm else 2**-6) + 4e-6
             assert ((got.double() - exact).abs() <= slack).all(), f"call {number}: rotation is off"
@@ -261,8 +291,8 @@ def hide_new_rows(config, cache, q_lens, kv_lens) -> None:
 
 
 def variants(seed: int, graphs: int):
-    """(name, configuration, body(function, config, seed)) of `graphs` graphs, every sixth of them a layer, and of half
-    as many for decode."""
+    """(name, configuration, body(function, config, seed)) of `graphs` graphs, every sixth of them a layer, of half
+    as many for decode, and of as many layers at decode."""
     for number in range(graphs):
         name = f"matrix {seed}-{number}"
         rng = random.Random(name)
@@ -273,3 +303,6 @@ def variants(seed: int, graphs: int):
     for number in range(graphs // 2):
         name = f"decode {seed}-{number}"
         yield name, decode_config(random.Random(name)), run_attend
+    for number in range(graphs // 2):
+        name = f"step {seed}-{number}"
+        yield name, step_config(random.Random(name)), run_layer

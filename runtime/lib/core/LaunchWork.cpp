@@ -313,13 +313,17 @@ Result<KernelWork> pagefold::runtime::workOf(const FunctionPlan &function, const
                                              std::span<const DLTensor *const> args,
                                              const ReadBytes &read) {
   ArgumentReader reader(function, args, read);
-  if (about.space)
-    return SpaceCounter(function, *about.space, reader).count();
-  KernelWork work;
+  double moved = 0;
   for (const TrafficPlan &traffic : about.traffic) {
     int64_t count = traffic.arg < 0 ? 1 : reader.firstExtent(traffic.arg);
-    work.bytes += static_cast<double>(traffic.bytes) * static_cast<double>(count);
+    moved += static_cast<double>(traffic.bytes) * static_cast<double>(count);
   }
-  work.loads = work.bytes;
+  Result<KernelWork> work{KernelWork{}};
+  if (about.space)
+    work = SpaceCounter(function, *about.space, reader).count();
+  if (work) {
+    work->bytes += moved;
+    work->loads += moved;
+  }
   return work;
 }

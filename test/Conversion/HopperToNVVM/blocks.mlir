@@ -6,9 +6,10 @@
 
 gpu.module @kernels {
   // CHECK-LABEL: llvm.func @blocks
-  // CHECK-SAME: %[[P:[^ ]*]]: !llvm.ptr<1>, %[[OUT:[^ ]*]]: !llvm.ptr<1>, %[[T:[^ ]*]]: i32, %[[I:[^ ]*]]: i64)
+  // CHECK-SAME: %[[P:[^ ]*]]: !llvm.ptr<1>, %[[OUT:[^ ]*]]: !llvm.ptr<1>, %[[ANGLES:[^ ]*]]: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1>, %[[T:[^ ]*]]: i32, %[[I:[^ ]*]]: i64)
   // CHECK-NOT: llvm.cond_br
-  hopper.kernel @blocks(%p: !hopper.pointer<bf16>, %out: !hopper.pointer<f16>, %t: i32, %i: i64) {
+  hopper.kernel @blocks(%p: !hopper.pointer<bf16>, %out: !hopper.pointer<f16>, %angles: !hopper.pointer<f32>,
+                        %eighths: !hopper.pointer<f8E4M3FN>, %t: i32, %i: i64) {
     // CHECK-DAG: %[[C1:.*]] = llvm.mlir.constant(1 : i32)
     // CHECK-DAG: %[[C2:.*]] = llvm.mlir.constant(2 : i32)
     // CHECK-DAG: %[[C3:.*]] = llvm.mlir.constant(3 : i32)
@@ -18,6 +19,7 @@ gpu.module @kernels {
     // CHECK-DAG: %[[C16:.*]] = llvm.mlir.constant(16 : i32)
     // CHECK-DAG: %[[C31:.*]] = llvm.mlir.constant(31 : i32)
     // CHECK-DAG: %[[PANEL:.*]] = llvm.mlir.constant(2048 : i32)
+    // CHECK-DAG: %[[ONE:.*]] = llvm.mlir.constant(1.000000e+00 : f32)
     // CHECK: %[[TID:.*]] = nvvm.read.ptx.sreg.tid.x
     %k = hopper.alloc_ring readers 0 : !ring
     hopper.roles {
@@ -77,6 +79,28 @@ gpu.module @kernels {
         // CHECK: llvm.getelementptr %[[OUT]][%[[T]]] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i16
         // CHECK: "{ .reg .pred p; setp.ne.b32 p, $2, 0; @p st.global.b32 [$0], $1; }", "l,r,r,~{memory}"
         hopper.store_pair %turned, %out[%t] if %yes : !hopper.pointer<f16>
+        // Two f32 come in one instruction; what is not read is tied to the results.
+        // CHECK: llvm.getelementptr %[[ANGLES]][%[[I]]] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+        // CHECK: "{ .reg .pred p; setp.ne.b32 p, $3, 0; @p ld.global.v2.f32 {$0, $1}, [$2]; }", "=&f,=&f,l,r,0,1,~{memory}" %{{.*}}, %{{.*}}, %[[ONE]], %[[ONE]]
+        %cosine = hopper.load_pair %angles[%i] if %yes else 1.0 : !hopper.pointer<f32>, i64
+        // The second operand of the conversion is the lower byte.
+        // CHECK: %[[BYTES:.*]] = llvm.inline_asm has_side_effects asm_dialect = att "{ .reg .b16 l; cvt.rn.satfinite.e4m3x2.f32 l, $2, $1; cvt.u32.u16 $0, l; }", "=r,f,f"
+        %bytes = hopper.round_pair %cosine to f8E4M3FN
+        // CHECK: llvm.getelementptr %{{.*}}[%[[I]]] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
+        // CHECK: "{ .reg .pred p; setp.ne.b32 p, $2, 0; { .reg .b16 l; cvt.u16.u32 l, $1; @p st.global.b16 [$0], l; } }", "l,r,r,~{memory}" %{{.*}}, %[[BYTES]]
+        hopper.store_pair %bytes, %eighths[%i] if %yes : !hopper.pointer<f8E4M3FN>, i64
+        // Unit and byte of the column, and the row's swizzle, as where rows are gathered.
+        // CHECK: %[[BYTE:.*]] = llvm.mul %[[T]], %[[C2]]
+        // CHECK: %[[UNIT:.*]] = llvm.lshr %[[BYTE]], %[[C4]]
+        // CHECK: %[[IN_OCTET:.*]] = llvm.and %[[T]], %[[C7]]
+        // CHECK: %[[SWIZZLE:.*]] = llvm.mul %[[IN_OCTET]], %{{.*}}
+        // CHECK: %[[PLACE:.*]] = llvm.xor %{{.*}}, %[[SWIZZLE]]
+        // CHECK: %[[IN_UNIT:.*]] = llvm.and %[[BYTE]], %{{.*}}
+        // CHECK: %[[TO:.*]] = llvm.add %[[PLACE]], %[[IN_UNIT]]
+        // CHECK: "{ .reg .pred p; setp.ne.b32 p, $2, 0; @p st.shared.b32 [$0], $1; }", "r,r,r,~{memory}" %[[TO]],
+        hopper.put_pair %pair, %k[%t] of %warp row %t column %t if %yes : !ring
+        // CHECK: "{ .reg .pred p; setp.ne.b32 p, $0, 0; @p fence.proxy.async.shared::cta; }", "r,~{memory}"
+        hopper.fence_shared if %yes
       }
     }
     // CHECK: llvm.return

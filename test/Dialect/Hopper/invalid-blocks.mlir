@@ -57,7 +57,7 @@ func.func @f(%a: vector<4xi32>, %b: vector<2xi32>, %c: vector<4xf32>) {
 
 // round_pair C1
 func.func @f(%x: vector<2xf32>) {
-  // expected-error@+1 {{C1: expects elements of bf16 or f16, got 'i16'}}
+  // expected-error@+1 {{C1: expects elements of bf16, f16 or f8E4M3FN, got 'i16'}}
   %h = hopper.round_pair %x to i16
   return
 }
@@ -65,9 +65,18 @@ func.func @f(%x: vector<2xf32>) {
 // -----
 
 // load_pair C1
-func.func @f(%p: !hopper.pointer<f32>, %i: i32, %c: i1) {
-  // expected-error@+1 {{C1: expects a pointer to bf16 or f16, got 'f32'}}
-  %x = hopper.load_pair %p[%i] if %c : !hopper.pointer<f32>
+func.func @f(%p: !hopper.pointer<i32>, %i: i32, %c: i1) {
+  // expected-error@+1 {{C1: expects a pointer to bf16, f16 or f32, got 'i32'}}
+  %x = hopper.load_pair %p[%i] if %c : !hopper.pointer<i32>
+  return
+}
+
+// -----
+
+// load_pair C2
+func.func @f(%p: !hopper.pointer<bf16>, %i: i32, %c: i1) {
+  // expected-error@+1 {{C2: expects zeros in place of 'bf16', got 1.000000e+00 : f32}}
+  %x = hopper.load_pair %p[%i] if %c else 1.0 : !hopper.pointer<bf16>
   return
 }
 
@@ -75,7 +84,7 @@ func.func @f(%p: !hopper.pointer<f32>, %i: i32, %c: i1) {
 
 // store_pair C1
 func.func @f(%x: i32, %p: !hopper.pointer<i8>, %i: i32, %c: i1) {
-  // expected-error@+1 {{C1: expects a pointer to bf16 or f16, got 'i8'}}
+  // expected-error@+1 {{C1: expects a pointer to bf16, f16 or f8E4M3FN, got 'i8'}}
   hopper.store_pair %x, %p[%i] if %c : !hopper.pointer<i8>
   return
 }

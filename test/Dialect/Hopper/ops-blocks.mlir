@@ -9,7 +9,7 @@
 gpu.module @kernels {
   // CHECK-LABEL: hopper.kernel @blocks(
   hopper.kernel @blocks(%map: !map, %halves: !hopper.pointer<bf16>, %floats: !hopper.pointer<f16>,
-                        %states: !hopper.pointer<f32>, %n: i32, %i: i64) {
+                        %states: !hopper.pointer<f32>, %eighths: !hopper.pointer<f8E4M3FN>, %n: i32, %i: i64) {
     // CHECK: %[[K:.*]] = hopper.alloc_ring readers 0 : <3 x 16 x 128, bf16 warps 4>
     %k = hopper.alloc_ring readers 0 : !keys
     // CHECK: %[[V:.*]] = hopper.alloc_ring readers 0 writers 2 : <2 x 16 x 72, f16 warps 4>
@@ -38,6 +38,20 @@ gpu.module @kernels {
         %q0 = hopper.load_pair %halves[%i] if %yes : !hopper.pointer<bf16>, i64
         // CHECK: hopper.load_pair %{{.*}}[%{{.*}}] if %{{.*}} : <f16>{{$}}
         %q1 = hopper.load_pair %floats[%n] if %yes : !hopper.pointer<f16>
+        // CHECK: hopper.load_pair %{{.*}}[%{{.*}}] if %{{.*}} : <f32>{{$}}
+        %sine = hopper.load_pair %states[%n] if %yes : !hopper.pointer<f32>
+        // CHECK: %[[COS:.*]] = hopper.load_pair %{{.*}}[%{{.*}}] if %{{.*}} else 1.000000e+00 : <f32>, i64
+        %cosine = hopper.load_pair %states[%i] if %yes else 1.0 : !hopper.pointer<f32>, i64
+        // CHECK: %[[BYTES:.*]] = hopper.round_pair %[[COS]] to f8E4M3FN
+        %bytes = hopper.round_pair %cosine to f8E4M3FN
+        // CHECK: hopper.store_pair %[[BYTES]], %{{.*}}[%{{.*}}] if %{{.*}} : <f8E4M3FN>, i64
+        hopper.store_pair %bytes, %eighths[%i] if %yes : !hopper.pointer<f8E4M3FN>, i64
+        // CHECK: hopper.put_pair %{{.*}}, %[[K]][%{{.*}}] of %[[WARP]] row %{{.*}} column %{{.*}} if %{{.*}} : <3 x
+        hopper.put_pair %q0, %k[%n] of %warp row %n column %n if %yes : !keys
+        // CHECK: hopper.fence_shared if %{{.*}}
+        hopper.fence_shared if %yes
+        // CHECK: hopper.fence_shared{{$}}
+        hopper.fence_shared
         %q = vector.from_elements %q0, %q1 : vector<2xi32>
         %zero = arith.constant dense<0.0> : vector<4xf32>
         // CHECK: %[[S:.*]] = hopper.contract_block %[[A]], %{{.*}} into %{{.*}} of bf16

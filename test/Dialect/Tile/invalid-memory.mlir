@@ -431,6 +431,45 @@ func.func @append(%k: memref<?x8x128xf32>, %v: memref<?x8x64xf32>, %kv: !tile.kv
 
 // -----
 
+!kv = !tile.kv<2 heads, 64 x 64, bf16, page 16>
+func.func @append_c5(%x: memref<?x2x64xbf16>, %a: !kv, %b: !kv, %rows: memref<?xi32>) {
+  %batch = tile.batch rows(%rows) of %a tokens(%x) : memref<?xi32>, !kv, memref<?x2x64xbf16>
+  %other = tile.batch rows(%rows) of %b tokens(%x) : memref<?xi32>, !kv, memref<?x2x64xbf16>
+  tile.space of %batch, %a group 4 {
+  ^bb0(%item: !tile.item):
+    // expected-error@+1 {{C5: expects the space around it to have its KV, and items of all requests}}
+    tile.append %x, %x to %b of %other key {
+    ^bb0(%r: !tile.tile<q x 64, f32>):
+      tile.yield %r : !tile.tile<q x 64, f32>
+    } value {
+    ^bb0(%r: !tile.tile<q x 64, f32>):
+      tile.yield %r : !tile.tile<q x 64, f32>
+    } : memref<?x2x64xbf16>, memref<?x2x64xbf16>, !kv
+  } : !kv
+  return
+}
+
+// -----
+
+!kv = !tile.kv<2 heads, 64 x 64, bf16, page 16>
+func.func @append_c5_requests(%x: memref<?x2x64xbf16>, %a: !kv, %rows: memref<?xi32>) {
+  %batch = tile.batch rows(%rows) of %a tokens(%x) : memref<?xi32>, !kv, memref<?x2x64xbf16>
+  tile.space of %batch, %a group 4 max_q_len 4 {
+  ^bb0(%item: !tile.item):
+    // expected-error@+1 {{C5: expects the space around it to have its KV, and items of all requests}}
+    tile.append %x, %x to %a of %batch key {
+    ^bb0(%r: !tile.tile<q x 64, f32>):
+      tile.yield %r : !tile.tile<q x 64, f32>
+    } value {
+    ^bb0(%r: !tile.tile<q x 64, f32>):
+      tile.yield %r : !tile.tile<q x 64, f32>
+    } : memref<?x2x64xbf16>, memref<?x2x64xbf16>, !kv
+  } : !kv
+  return
+}
+
+// -----
+
 !kv = !tile.kv<8 heads, 64 x 64, f32, page 16>
 func.func @append_c4(%x: memref<?x8x64xf32>, %a: !kv, %b: !kv, %rows: memref<?xi32>) {
   // expected-note@+1 {{the batch checks another KV here}}

@@ -2,6 +2,7 @@
 // RUN: pagefold-opt %s --split-input-file --attn-fuse --attn-to-tile --tile-online-softmax --tile-stage-queries | FileCheck %s
 // RUN: pagefold-opt %s --split-input-file --attn-fuse --attn-to-tile --tile-online-softmax --tile-stage-queries --remarks-filter=tile-stage-queries --remark-format=emitRemark 2>&1 >%t | FileCheck %s --check-prefix=REMARK
 // RUN: pagefold-opt %s --split-input-file --attn-fuse --attn-to-tile --tile-online-softmax --tile-stage-queries --tile-select-schedule=target=cuda | FileCheck %s --check-prefix=FORM
+// RUN: pagefold-opt %s --split-input-file --attn-fuse --attn-to-tile --tile-online-softmax --tile-stage-queries=form=pipelined | FileCheck %s --check-prefix=PIPELINED
 
 // The place is 4 x 8 tokens x 8 heads x 128 x 2 bytes. The scale stays with the load.
 // CHECK-LABEL: func.func @norm
@@ -56,6 +57,47 @@ func.func @floats(%q: tensor<?x8x128xf32>, %k: tensor<?x2x128xf32>, %w: tensor<1
 func.func @plain(%q: tensor<?x8x128xbf16>, %k: tensor<?x2x128xbf16>, %rows: tensor<?xi32>)
     -> tensor<?x8x128xbf16> attributes {attn.bounds = #attn.bounds<batch 4, q_len 8, kv_len 4096>} {
   %o = attn.attention %q, %k, %k rows(%rows) kv_rows(%rows) scale 0.125 mask <causal>
+    : tensor<?x8x128xbf16>, tensor<?x2x128xbf16>, tensor<?x2x128xbf16>, tensor<?xi32>, tensor<?xi32> -> tensor<?x8x128xbf16>
+  return %o : tensor<?x8x128xbf16>
+}
+
+// -----
+
+// At decode warps change the queries that they have loaded: four lanes share a row, each with two of every eight elements, so
+// that half of 32 turned elements is a whole number of them.
+// CHECK-LABEL: func.func @decode
+// CHECK-NOT: tile.rows
+// CHECK: tile.load_q %arg0
+// CHECK: tile.rms_norm
+// CHECK-NEXT: tile.rope
+// REMARK: [Passed] StageQueries | Category:tile-stage-queries | Function=decode | Remark="queries need no staging: warps that stream keys change them as they load them"
+// FORM-LABEL: func.func @decode
+// FORM: schedule <streaming,
+// PIPELINED-LABEL: func.func @decode
+// PIPELINED: tile.rows
+func.func @decode(%q: tensor<?x8x128xbf16>, %k: tensor<?x2x128xbf16>, %w: tensor<128xf32>, %cos: tensor<?x16xf32>,
+                  %p: tensor<?xi64>, %rows: tensor<?xi32>) -> tensor<?x8x128xbf16>
+    attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
+  %n = attn.rms_norm %q, %w eps 1.0e-5 : tensor<?x8x128xbf16>, tensor<128xf32>
+  %r = attn.rope %n, %cos, %cos positions(%p) half_split : tensor<?x8x128xbf16>, tensor<?x16xf32>, tensor<?xi64>
+  %o = attn.attention %r, %k, %k rows(%rows) kv_rows(%rows) scale 0.125 mask <causal>
+    : tensor<?x8x128xbf16>, tensor<?x2x128xbf16>, tensor<?x2x128xbf16>, tensor<?xi32>, tensor<?xi32> -> tensor<?x8x128xbf16>
+  return %o : tensor<?x8x128xbf16>
+}
+
+// -----
+
+// Half of 24 turned elements is in other lanes.
+// CHECK-LABEL: func.func @lanes
+// CHECK: tile.rows
+// CHECK: tile.rope
+// REMARK: Function=lanes | Remark="queries are staged
+// FORM-LABEL: func.func @lanes
+// FORM: schedule <streaming,
+func.func @lanes(%q: tensor<?x8x128xbf16>, %k: tensor<?x2x128xbf16>, %cos: tensor<?x12xf32>, %p: tensor<?xi64>,
+                 %rows: tensor<?xi32>) -> tensor<?x8x128xbf16> attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
+  %r = attn.rope %q, %cos, %cos positions(%p) half_split : tensor<?x8x128xbf16>, tensor<?x12xf32>, tensor<?xi64>
+  %o = attn.attention %r, %k, %k rows(%rows) kv_rows(%rows) scale 0.125 mask <causal>
     : tensor<?x8x128xbf16>, tensor<?x2x128xbf16>, tensor<?x2x128xbf16>, tensor<?xi32>, tensor<?xi32> -> tensor<?x8x128xbf16>
   return %o : tensor<?x8x128xbf16>
 }

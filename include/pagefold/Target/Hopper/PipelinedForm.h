@@ -12,18 +12,18 @@
 
 namespace pagefold::hopper {
 
-/// What is asked of the region of a space's load_q: that it does nothing, or nothing at all.
-enum class QueryRegion { Identity, Any };
+/// Where the region of a space's load_q is applied: where it stands, or by a kernel before the space
+/// (tile-stage-queries), so that it may do anything.
+enum class QueryRegion { InSpace, Staged };
 
 /// Why no form with rings takes a space, whatever its keys are, as the end of a sentence; empty if
 /// one may.
-std::string ringRefusal(tile::SpaceOp space, QueryRegion region = QueryRegion::Identity);
+std::string ringRefusal(tile::SpaceOp space, QueryRegion region = QueryRegion::InSpace);
 /// Of the queries; null where the space loads none.
 mlir::Type queryElement(tile::SpaceOp space);
 
-/// Why the pipelined form does not take a space, as the end of a sentence; empty if it does. With
-/// QueryRegion::Any: if it would, were the queries loaded as they are (tile-stage-queries).
-std::string pipelinedRefusal(tile::SpaceOp space, QueryRegion region = QueryRegion::Identity);
+/// Why the pipelined form does not take a space, as the end of a sentence; empty if it does.
+std::string pipelinedRefusal(tile::SpaceOp space, QueryRegion region = QueryRegion::InSpace);
 
 /// The attribute of a space whose query tiles hold the rows of all heads of a group, a unit: each
 /// query row takes groupRows() rows of a tile, one for each head. Without it a tile is of one head.

@@ -41,10 +41,19 @@ inline constexpr int64_t kMinPieceSlices = 16;
 /// workspace, and as are worth being merged.
 int64_t fixedPieces(tile::SpaceOp space, attn::BoundsAttr bounds);
 
+/// Why lanes that hold a row in pairs of elements do not apply a row region to it, as the end of a
+/// sentence; empty if they do. `span`: elements that they have together before the first one has
+/// its next pair.
+std::string pairsRefusal(mlir::Region &body, int64_t span);
+/// Lanes that share a row of new keys or values with this region; 0: none can.
+int64_t newRowLanes(int64_t dim, mlir::Region &body);
+/// Why a space that is streamed does not do the append before it; empty if it does.
+std::string appendRefusal(tile::SpaceOp space, tile::AppendOp append, attn::BoundsAttr bounds);
+
 /// Why the streaming schedule does not take a space, as the end of a sentence; empty if it does.
 /// `bounds`: those of its function.
 std::string streamingRefusal(tile::SpaceOp space, attn::BoundsAttr bounds,
-                             QueryRegion region = QueryRegion::Identity);
+                             QueryRegion region = QueryRegion::InSpace);
 
 } // namespace pagefold::hopper
 

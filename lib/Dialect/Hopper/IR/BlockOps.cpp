@@ -30,20 +30,41 @@ LogicalResult WidenBlockOp::verify() {
   return success();
 }
 
-/// C1 of ops on 16-bit elements.
-static LogicalResult verifyHalf(Operation *op, StringRef what, Type element) {
-  if (element.isBF16() || element.isF16())
-    return success();
-  return op->emitOpError("C1: expects ") << what << " bf16 or f16, got " << element;
+Type pagefold::hopper::pairTypeOf(PointerType pointer) {
+  Type element = pointer.getElementType();
+  if (element.isF32())
+    return VectorType::get({2}, element);
+  return IntegerType::get(pointer.getContext(), 32);
 }
 
-LogicalResult ContractBlockOp::verify() { return verifyHalf(*this, "elements of", getElement()); }
-LogicalResult RoundPairOp::verify() { return verifyHalf(*this, "elements of", getElement()); }
-LogicalResult LoadPairOp::verify() {
-  return verifyHalf(*this, "a pointer to", getPointer().getType().getElementType());
+static bool isHalf(Type element) { return element.isBF16() || element.isF16(); }
+
+LogicalResult ContractBlockOp::verify() {
+  if (isHalf(getElement()))
+    return success();
+  return emitOpError("C1: expects elements of bf16 or f16, got ") << getElement();
 }
+
+LogicalResult RoundPairOp::verify() {
+  if (isHalf(getElement()) || isa<Float8E4M3FNType>(getElement()))
+    return success();
+  return emitOpError("C1: expects elements of bf16, f16 or f8E4M3FN, got ") << getElement();
+}
+
+LogicalResult LoadPairOp::verify() {
+  Type element = getPointer().getType().getElementType();
+  if (!isHalf(element) && !element.isF32())
+    return emitOpError("C1: expects a pointer to bf16, f16 or f32, got ") << element;
+  if (getOtherwise() && !element.isF32())
+    return emitOpError("C2: expects zeros in place of ") << element << ", got " << getOtherwiseAttr();
+  return success();
+}
+
 LogicalResult StorePairOp::verify() {
-  return verifyHalf(*this, "a pointer to", getPointer().getType().getElementType());
+  Type element = getPointer().getType().getElementType();
+  if (isHalf(element) || isa<Float8E4M3FNType>(element))
+    return success();
+  return emitOpError("C1: expects a pointer to bf16, f16 or f8E4M3FN, got ") << element;
 }
 
 static constexpr int64_t kVectorWords = 4; ///< of a packet

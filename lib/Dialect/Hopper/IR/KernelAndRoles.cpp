@@ -63,7 +63,7 @@ static LogicalResult verifyAllocations(KernelOp kernel) {
 /// The warp that an op names whose ring it uses.
 static Value namedWarp(Operation *op) {
   return TypeSwitch<Operation *, Value>(op)
-      .Case<ExpectOp, WaitOp, FillOp, GatherOp, ArriveGatheredOp, LoadBlockOp>(
+      .Case<ExpectOp, WaitOp, FillOp, GatherOp, ArriveGatheredOp, LoadBlockOp, PutPairOp>(
           [](auto use) { return use.getWarp(); })
       .Default([](Operation *) { return Value(); });
 }

@@ -183,6 +183,9 @@ LogicalResult AppendOp::verify() {
       failed(verifyBuffer(*this, "C2", "values", getValue(),
                           {{kAnyExtent, kv.getHeads(), kv.getVDim()}})))
     return failure();
+  if (auto space = dyn_cast<SpaceOp>((*this)->getParentOp());
+      space && (space.getKv() != getKv() || space.getMinQLen() || space.getMaxQLen()))
+    return emitOpError("C5: expects the space around it to have its KV, and items of all requests");
   return verifyBatchOf(*this, "C4", getBatch(), getKv());
 }
 

@@ -24,10 +24,8 @@ using namespace pagefold::tile;
 namespace {
 
 /// Why a space keeps its query region, as the end of a sentence; empty if it can do without.
-std::string refusal(SpaceOp space, LoadQOp load, attn::BoundsAttr bounds) {
-  std::string why = hopper::pipelinedRefusal(space, hopper::QueryRegion::Any);
-  bool streams =
-      bounds && hopper::streamingRefusal(space, bounds, hopper::QueryRegion::Any).empty();
+std::string refusal(SpaceOp space, LoadQOp load, bool streams) {
+  std::string why = hopper::pipelinedRefusal(space, hopper::QueryRegion::Staged);
   if (!why.empty() && !streams)
     return why;
   SetVector<Value> captured;
@@ -82,7 +80,17 @@ struct TileStageQueries : pagefold::tile::impl::TileStageQueriesBase<TileStageQu
   LogicalResult run(SpaceOp space, LoadQOp load) {
     auto options = remarkOf(space, "StageQueries", "tile-stage-queries");
     attn::BoundsAttr bounds = boundsOf(space);
-    if (std::string why = refusal(space, load, bounds); !why.empty()) {
+    auto streams = [&](hopper::QueryRegion region) {
+      return bounds && hopper::streamingRefusal(space, bounds, region).empty();
+    };
+    bool mayStream = form.empty() || form == stringifyScheduleKind(ScheduleKind::Streaming);
+    if (mayStream && streams(hopper::QueryRegion::InSpace)) {
+      remark::passed(space.getLoc(), options)
+          << "queries need no staging: warps that stream keys change them as they load them";
+      return success();
+    }
+    if (std::string why = refusal(space, load, streams(hopper::QueryRegion::Staged));
+        !why.empty()) {
       remark::missed(space.getLoc(), options)
           << "queries are not staged" << remark::reason("{0}", why);
       return success();

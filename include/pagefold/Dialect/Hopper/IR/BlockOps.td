@@ -86,12 +86,15 @@ def Hopper_ContractBlockOp : Hopper_Op<"contract_block", [Pure]> {
 def Hopper_RoundPairOp : Hopper_Op<"round_pair", [Pure]> {
   let summary = "Rounds two f32 to a pair, the first in its lower half";
   let description = [{
+    A pair of f8E4M3FN takes 16 bits, and the upper ones are zeros; what lies beyond the type's numbers becomes the greatest.
+
     ```mlir
     %h = hopper.round_pair %x to bf16
+    %b = hopper.round_pair %x to f8E4M3FN
     ```
 
     Constraints:
-    * C1: elements are bf16 or f16.
+    * C1: elements are bf16, f16 or f8E4M3FN.
   }];
   let arguments = (ins Hopper_Rows:$values, TypeAttr:$element);
   let results = (outs I32:$result);
@@ -128,41 +131,66 @@ def Hopper_ColumnReduceOp : Hopper_Op<"column_reduce"> {
 }
 
 //===----------------------------------------------------------------------===//
-// Pairs in global memory
+// Pairs in memory
 //===----------------------------------------------------------------------===//
 
-def Hopper_LoadPairOp : Hopper_Op<"load_pair", [MemoryEffects<[MemRead]>]> {
-  let summary = "Loads two neighbouring 16-bit elements, or zeros where a condition does not hold";
+def Hopper_LoadPairOp : Hopper_Op<"load_pair", [
+    MemoryEffects<[MemRead]>,
+    TypesMatchWith<"the result is a pair of elements", "pointer", "result",
+                   "pairTypeOf(::llvm::cast<PointerType>($_self))">]> {
+  let summary = "Loads two neighbouring elements, or zeros where a condition does not hold";
   let description = [{
-    The index is even, and the pointer aligned to 4 bytes.
+    The index is even, and the pointer aligned to two elements. Two f32 come as a vector, elements of 16 bits in one word. Two f32
+    may also be another number where the condition does not hold.
 
     ```mlir
     %q = hopper.load_pair %query[%i] if %inside : !hopper.pointer<bf16>, i64
+    %c = hopper.load_pair %cos[%i] if %inside else 1.0 : !hopper.pointer<f32>, i64
     ```
 
     Constraints:
-    * C1: the pointer is to bf16 or f16.
+    * C1: the pointer is to bf16, f16 or f32.
+    * C2: another number than zero comes with f32.
   }];
-  let arguments = (ins Hopper_PointerType:$pointer, Hopper_Index:$index, I1:$condition);
-  let results = (outs I32:$result);
-  let assemblyFormat = "$pointer `[` $index `]` `if` $condition attr-dict `:` type($pointer) `` custom<IndexType>(type($index))";
+  let arguments = (ins Hopper_PointerType:$pointer, Hopper_Index:$index, I1:$condition, OptionalAttr<F32Attr>:$otherwise);
+  let results = (outs AnyTypeOf<[I32, Hopper_Rows]>:$result);
+  let assemblyFormat = [{
+    $pointer `[` $index `]` `if` $condition (`else` $otherwise^)? attr-dict `:` type($pointer) `` custom<IndexType>(type($index))
+  }];
   let hasVerifier = 1;
 }
 
 def Hopper_StorePairOp : Hopper_Op<"store_pair", [MemoryEffects<[MemWrite]>]> {
   let summary = "Each calling thread: stores a pair where a condition holds";
   let description = [{
-    The index is even, and the pointer aligned to 4 bytes.
+    The index is even, and the pointer aligned to two elements. Of a pair of f8E4M3FN the lower 16 bits are stored.
 
     ```mlir
     hopper.store_pair %h, %out[%i] if %inside : !hopper.pointer<bf16>, i64
     ```
 
-    Constraints: C1 of `hopper.load_pair`.
+    Constraints:
+    * C1: the pointer is to bf16, f16 or f8E4M3FN.
   }];
   let arguments = (ins I32:$pair, Hopper_PointerType:$pointer, Hopper_Index:$index, I1:$condition);
   let assemblyFormat = "$pair `,` $pointer `[` $index `]` `if` $condition attr-dict `:` type($pointer) `` custom<IndexType>(type($index))";
   let hasVerifier = 1;
+}
+
+def Hopper_PutPairOp : Hopper_Op<"put_pair", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Each calling thread: stores a pair into the turn's stage of its warp's ring, where a condition holds";
+  let description = [{
+    For rows that stand in no memory that the ring is filled from, or not yet. Between the wait for the stage and the
+    loads of its blocks, with the warp's lanes brought together before those; `hopper.fence_shared` comes before the stage is filled again. The column is even.
+
+    ```mlir
+    hopper.put_pair %h, %k[%t] of %w row %r column %c if %inside : !hopper.ring<3 x 16 x 128, bf16 warps 8>
+    ```
+  }];
+  let arguments = (ins I32:$pair, Hopper_RingType:$ring, I32:$turn, I32:$warp, I32:$row, I32:$column, I1:$condition);
+  let assemblyFormat = [{
+    $pair `,` $ring `[` $turn `]` `of` $warp `row` $row `column` $column `if` $condition attr-dict `:` type($ring)
+  }];
 }
 
 //===----------------------------------------------------------------------===//

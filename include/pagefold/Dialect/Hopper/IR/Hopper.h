@@ -27,6 +27,11 @@
 #define GET_TYPEDEF_CLASSES
 #include "pagefold/Dialect/Hopper/IR/HopperTypes.h.inc"
 
+namespace pagefold::hopper {
+/// What two neighbouring elements are in registers: a vector of two f32, else one word.
+mlir::Type pairTypeOf(PointerType pointer);
+} // namespace pagefold::hopper
+
 #define GET_OP_CLASSES
 #include "pagefold/Dialect/Hopper/IR/HopperOps.h.inc"
 

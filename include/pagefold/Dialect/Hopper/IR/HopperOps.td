@@ -406,8 +406,17 @@ def Hopper_ArriveGatheredOp : Hopper_WarpRingOp<"arrive_gathered"> {
 }
 
 def Hopper_FenceSharedOp : Hopper_Op<"fence_shared"> {
-  let summary = "Makes this thread's stores to shared memory visible to TMA and wgmma";
-  let assemblyFormat = "attr-dict";
+  let summary = "Makes this thread's stores to shared memory visible to TMA and wgmma, where a condition holds";
+  let description = [{
+    With a condition it is predicated, no branch.
+
+    ```mlir
+    hopper.fence_shared
+    hopper.fence_shared if %stored
+    ```
+  }];
+  let arguments = (ins Optional<I1>:$condition);
+  let assemblyFormat = "(`if` $condition^)? attr-dict";
 }
 
 def Hopper_StoreTileOp : Hopper_Op<"store_tile"> {

@@ -237,6 +237,9 @@ def Tile_AppendOp : Tile_Op<"append"> {
   let description = [{
     As `attn.append`; each region takes the rows of a tile and yields what is written.
 
+    In a `tile.space` it is work of the space's kernel, whose loads see the new rows (`tile-fuse-append`); of the forms of spaces,
+    `streaming` does it.
+
     ```mlir
     tile.append %k, %v to %kv of %batch key {
     ^bb0(%x: !tile.tile<q x 128, f32>):
@@ -252,6 +255,7 @@ def Tile_AppendOp : Tile_Op<"append"> {
     * C2: keys and values are `[?, heads, k_dim]` and `[?, heads, v_dim]` of the KV type.
     * C3: the regions take tiles `[q, k_dim]` and `[q, v_dim]` f32 and yield the same.
     * C4: the batch is one of this KV.
+    * C5: a space around it is of this KV, and takes requests of any number of query rows.
   }];
   let arguments = (ins Tile_Buffer:$key, Tile_Buffer:$value, Tile_KVType:$kv, Tile_BatchType:$batch);
   let regions = (region SizedRegion<1>:$keyBody, SizedRegion<1>:$valueBody);

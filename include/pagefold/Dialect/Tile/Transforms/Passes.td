@@ -218,11 +218,13 @@ def TileStageQueries : Pass<"tile-stage-queries"> {
     **Requires** spaces in fold form; functions with `attn.bounds`.
 
     **Ensures** that a space which the streaming or pipelined form of target cuda would take, were it not for the region of its
-    `load_q`, loads its queries as they are: from a buffer of the workspace that a `tile.rows` before it fills.
+    `load_q`, loads its queries as they are: from a buffer of the workspace that a `tile.rows` before it fills. The option `form` is that
+    of `tile-select-schedule`.
 
     **Idea.** The pipeline's queries go from memory to shared memory by TMA and from there into the tensor cores: no thread
-    holds them, so there is no place for a rope or a norm; a streaming warp reads the queries of a segment whenever its share enters one. A kernel of rows costs one launch and one more pass over the
-    queries, little beside attention that otherwise runs one thread a row. The changed queries are
+    holds them, so there is no place for a rope or a norm. A kernel of rows costs one launch and one more pass over the
+    queries, little beside attention that otherwise runs one thread a row. A warp that streams keys has its queries in registers and changes them
+    there, if its lanes hold what a rope turns together; else they are staged for it, too. The changed queries are
     rounded to their element type once more, before the product, as they are where the rope is an op of its own.
 
     **Example**
@@ -234,7 +236,7 @@ def TileStageQueries : Pass<"tile-stage-queries"> {
     !some = !tile.tile<q x kv, f32>
     func.func @f(%batch: !tile.batch, %kv: !kv, %q: memref<?x2x64xbf16>, %cos: memref<?x32xf32>,
                  %sin: memref<?x32xf32>, %out: memref<?x2x64xbf16>)
-        attributes {attn.bounds = #attn.bounds<batch 4, q_len 8, kv_len 4096>} {
+        attributes {attn.bounds = #attn.bounds<batch 4, q_len 64, kv_len 4096>} {
       %mask = tile.mask #attn.mask<causal>
       tile.space of %batch, %kv group 1 {
       ^bb0(%item: !tile.item):
@@ -275,11 +277,11 @@ def TileStageQueries : Pass<"tile-stage-queries"> {
     !some = !tile.tile<q x kv, f32>
     func.func @f(%batch: !tile.batch, %kv: !kv, %q: memref<?x2x64xbf16>, %cos: memref<?x32xf32>,
                  %sin: memref<?x32xf32>, %out: memref<?x2x64xbf16>)
-        attributes {attn.bounds = #attn.bounds<batch 4, q_len 8, kv_len 4096>} {
+        attributes {attn.bounds = #attn.bounds<batch 4, q_len 64, kv_len 4096>} {
       %mask = tile.mask #attn.mask<causal>
       %zero = arith.constant 0 : index
       %tokens = memref.dim %q, %zero : memref<?x2x64xbf16>
-      %staged = tile.workspace(%tokens) bytes 8192 : memref<?x2x64xbf16>
+      %staged = tile.workspace(%tokens) bytes 65536 : memref<?x2x64xbf16>
       tile.rows %q into %staged of %batch {
       ^bb0(%x: !rows):
         %y = tile.rope %x, %cos, %sin half_split : !rows, memref<?x32xf32>, memref<?x32xf32>
@@ -317,7 +319,125 @@ def TileStageQueries : Pass<"tile-stage-queries"> {
     **Does not** touch a space that the pipeline refuses for another reason, too (a *missed* remark names it): its
     region costs nothing where one thread has the row.
   }];
+  let options = [
+    Option<"form", "form", "std::string", "", "The form that tile-select-schedule is to choose (default: empty, from the table)">
+  ];
   let dependentDialects = ["::pagefold::tile::TileDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def TileFuseAppend : Pass<"tile-fuse-append"> {
+  let summary = "Lets the kernel that streams keys append the new ones itself";
+  let description = [{
+    **Requires** spaces with schedules; functions with `attn.bounds`.
+
+    **Ensures** that a `tile.append` to the cache of a streaming space behind it, with nothing between the two that reads or writes what
+    it does, stands in the space.
+
+    **Idea.** At decode an append moves a few hundred kilobytes. As a kernel before attention it costs its way to memory and back, 1 to
+    3 us, though attention may begin with old keys meanwhile. A warp that folds a slice with new keys makes their rows itself and puts them into shared memory, so that
+    none waits for the pages; who folds the last slice of a KV head writes them.
+
+    **Example**
+
+    ```mlir
+    !kv = !tile.kv<2 heads, 64 x 64, bf16, page 16>
+    !rows = !tile.tile<q x 64, f32>
+    !keys = !tile.tile<kv x 64, f32>
+    !some = !tile.tile<q x kv, f32>
+    func.func @f(%q: memref<?x8x64xbf16>, %k: memref<?x2x64xbf16>, %v: memref<?x2x64xbf16>, %r: memref<?xi32>,
+                 %kp: memref<?x16x2x64xbf16>, %vp: memref<?x16x2x64xbf16>, %t: memref<?x?xi32>, %l: memref<?xi32>,
+                 %out: memref<?x8x64xbf16>) attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
+      %kv = tile.paged %kp, %vp table(%t) lens(%l)
+        : memref<?x16x2x64xbf16>, memref<?x16x2x64xbf16>, memref<?x?xi32>, memref<?xi32> -> !kv
+      %batch = tile.batch rows(%r) of %kv tokens(%q) : memref<?xi32>, !kv, memref<?x8x64xbf16>
+      %mask = tile.mask #attn.mask<causal>
+      tile.append %k, %v to %kv of %batch key {
+      ^bb0(%x: !rows):
+        tile.yield %x : !rows
+      } value {
+      ^bb0(%x: !rows):
+        tile.yield %x : !rows
+      } : memref<?x2x64xbf16>, memref<?x2x64xbf16>, !kv
+      tile.space of %batch, %kv group 4 schedule <streaming, q_tile 16, kv_tile 16, splits 1> {
+      ^bb0(%item: !tile.item):
+        %qt = tile.load_q %q at %item scale 0.125 {
+        ^bb0(%x: !rows):
+          tile.yield %x : !rows
+        } : memref<?x8x64xbf16> -> !rows
+        %init = tile.init : !tile.state<64>
+        %acc = tile.fold %item init(%init) {
+        ^bb0(%i: index, %partial: i1, %st: !tile.state<64>):
+          %kt = tile.load_k %kv at %item[%i] : !kv -> !keys
+          %s = tile.contract %qt, %kt : !rows, !keys -> !some
+          %s1 = tile.map %s at %item[%i] mask(%mask) partial(%partial) {
+          ^bb0(%x: f32, %a: i32, %j: i32, %h: i32, %b: i32, %position: i32, %token: i32):
+            tile.yield %x : f32
+          } : !some
+          %st1, %p = tile.softmax_step %st, %s1 : !tile.state<64>, !some
+          %vt = tile.load_v %kv at %item[%i] : !kv -> !keys
+          %st2 = tile.accumulate %p, %vt into %st1 : !some, !keys, !tile.state<64>
+          tile.yield %st2 : !tile.state<64>
+        } : !tile.state<64>
+        tile.finish %acc at %item into %out {
+        ^bb0(%o: f32, %a: i32, %h: i32, %d: i32, %position: i32, %token: i32):
+          tile.yield %o : f32
+        } : !tile.state<64>, memref<?x8x64xbf16>
+      } : !kv
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    module {
+      func.func @f(%arg0: memref<?x8x64xbf16>, %arg1: memref<?x2x64xbf16>, %arg2: memref<?x2x64xbf16>, %arg3: memref<?xi32>, %arg4: memref<?x16x2x64xbf16>, %arg5: memref<?x16x2x64xbf16>, %arg6: memref<?x?xi32>, %arg7: memref<?xi32>, %arg8: memref<?x8x64xbf16>) attributes {attn.bounds = #attn.bounds<batch 4, q_len 1, kv_len 4096>} {
+        %0 = tile.paged %arg4, %arg5 table(%arg6) lens(%arg7) : memref<?x16x2x64xbf16>, memref<?x16x2x64xbf16>, memref<?x?xi32>, memref<?xi32> -> <2 heads, 64 x 64, bf16, page 16>
+        %1 = tile.batch rows(%arg3) of %0 tokens(%arg0) : memref<?xi32>, <2 heads, 64 x 64, bf16, page 16>, memref<?x8x64xbf16>
+        %2 = tile.mask <"k <= q + kv_len - q_len">
+        tile.space of %1, %0 group 4 schedule <streaming, q_tile 16, kv_tile 16, splits 1> {
+        ^bb0(%arg9: !tile.item):
+          tile.append %arg1, %arg2 to %0 of %1 key {
+          ^bb0(%arg10: !tile.tile<q x 64, f32>):
+            tile.yield %arg10 : !tile.tile<q x 64, f32>
+          } value {
+          ^bb0(%arg10: !tile.tile<q x 64, f32>):
+            tile.yield %arg10 : !tile.tile<q x 64, f32>
+          } : memref<?x2x64xbf16>, memref<?x2x64xbf16>, <2 heads, 64 x 64, bf16, page 16>
+          %3 = tile.load_q %arg0 at %arg9 scale 1.250000e-01 {
+          ^bb0(%arg10: !tile.tile<q x 64, f32>):
+            tile.yield %arg10 : !tile.tile<q x 64, f32>
+          } : memref<?x8x64xbf16> -> <q x 64, f32>
+          %4 = tile.init : <64>
+          %5 = tile.fold %arg9 init(%4) {
+          ^bb0(%arg10: index, %arg11: i1, %arg12: !tile.state<64>):
+            %6 = tile.load_k %0 at %arg9[%arg10] : <2 heads, 64 x 64, bf16, page 16> -> <kv x 64, f32>
+            %7 = tile.contract %3, %6 : <q x 64, f32>, <kv x 64, f32> -> <q x kv, f32>
+            %8 = tile.map %7 at %arg9[%arg10] mask(%2) partial(%arg11) {
+            ^bb0(%arg13: f32, %arg14: i32, %arg15: i32, %arg16: i32, %arg17: i32, %arg18: i32, %arg19: i32):
+              tile.yield %arg13 : f32
+            } : <q x kv, f32>
+            %newState, %weights = tile.softmax_step %arg12, %8 : <64>, <q x kv, f32>
+            %9 = tile.load_v %0 at %arg9[%arg10] : <2 heads, 64 x 64, bf16, page 16> -> <kv x 64, f32>
+            %10 = tile.accumulate %weights, %9 into %newState : <q x kv, f32>, <kv x 64, f32>, <64>
+            tile.yield %10 : !tile.state<64>
+          } : <64>
+          tile.finish %5 at %arg9 into %arg8 {
+          ^bb0(%arg10: f32, %arg11: i32, %arg12: i32, %arg13: i32, %arg14: i32, %arg15: i32):
+            tile.yield %arg10 : f32
+          } : <64>, memref<?x8x64xbf16>
+        } : <2 heads, 64 x 64, bf16, page 16>
+        return
+      }
+    }
+    ```
+
+    **Remarks** (category `FuseAppend`): passed: an append that moved. Analysis: why another stays, such as rows of more new tokens than a
+    warp keeps in registers.
+
+    **Does not** move an append whose requests are those of several spaces (`tile-split-rows`), nor one that a prefix is read behind.
+  }];
+  let dependentDialects = ["::pagefold::tile::TileDialect"];
 }
 
 def TileJoinRows : Pass<"tile-join-rows"> {
