@@ -84,7 +84,7 @@ LogicalResult HandOverOp::verify() {
 }
 
 LogicalResult CollectOp::verify() {
-  int64_t vectors = getValues().size(), packets = getPackets();
+  int64_t vectors = getValues().size(), packets = static_cast<int64_t>(getPackets());
   if (vectors < 1 || vectors > 32 || packets < 1 || vectors % packets)
     return emitOpError("C2: expects from 1 to 32 vectors, as many for each packet, got ")
            << vectors << " for " << packets << " packets";
