@@ -11,7 +11,7 @@ import math
 import random
 
 from cases_scores import checked
-from graphs import Attend, Layer, merge_graph
+from graphs import Attend, Layer, Scaled, merge_graph
 from registry import add
 
 import pagefold as pf
@@ -659,6 +659,36 @@ for _page in (1, 8, 12):
     for _stored in (None, "f8e4m3"):
         add(f"A43 broken ids, pages of {_page}{', fp8' if _stored else ''}",
             Attend(page=_page, kv_dtype=_stored, batch=3, q_len=1, kv_len=1000), broken_page_ids)  # fmt: skip
+
+
+def scaled_rows(function, config):
+    """Elementwise ops on queries and on new rows: what lies in the cache afterwards is exactly the rounded products."""
+    import batches
+    import matrix
+    import oracle
+    import torch
+
+    q_lens, kv_lens = [config.q_len, 1, 0, config.q_len], [300, 1, 40, 699]
+    batch = batches.random_batch(config, q_lens, kv_lens, 45)
+    cache, tokens, kind = batches.paged(batch, config, 3), sum(q_lens), batches.TORCH[config.dtype]
+    matrix.hide_new_rows(config, cache, q_lens, kv_lens)
+    k, v = (batches.normal(450 + i, tokens, config.kv_heads, config.dim, dtype=config.dtype) for i in range(2))
+    factors = {f"f_{x}": batches.normal(452 + i, n) for i, (x, n) in enumerate(zip("qkv", (config.heads, config.kv_heads, config.kv_heads)))}  # fmt: skip
+    arguments = {"q": batch.q, "k": k, "v": v, "rows": batches.i32(batches.offsets(q_lens)), "cache": cache, **factors}
+    shape = (tokens, config.heads, config.dim)
+    (out,) = batches.call(function, [(shape, kind)], **arguments)
+    q, k, v = ((x.float() * factors[f"f_{name}"][:, None]).to(kind) for x, name in ((batch.q, "q"), (k, "k"), (v, "v")))
+    stored = matrix.gathered(config, cache, kv_lens)
+    for side, new in zip(stored, (k, v)):
+        written = torch.cat([rows[len(rows) - n :] for rows, n in zip(side, q_lens)])
+        assert torch.equal(batches.bits(written), batches.bits(new)), "what is in the cache is not the product"
+    seen = batches.Batch(q, *stored, q_lens, batch.scales)
+    return f"{100 * oracle.check(config, seen, out, None, oracle.attention(config, seen)):.0f} % of the tolerance"
+
+
+for _page, _q_len in ((16, 1), (16, 4), (1, 2)):
+    add(f"A43 scaled rows, pages of {_page}, {_q_len} tokens",
+        Scaled(page=_page, batch=4, q_len=_q_len, kv_len=700), scaled_rows)  # fmt: skip
 
 
 def broken_page_of_a_new_row(function, config):

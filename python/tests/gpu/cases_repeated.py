@@ -356,8 +356,7 @@ def padding_writes_nothing(function, config):
         some = pf.PagedKV(cache.k_pages, cache.v_pages, cache.table[:requests], cache.lens[:requests],
                           k_scale=cache.k_scale, v_scale=cache.v_scale)  # fmt: skip
         function(q=slots.q[:tokens], k=kv[0][:tokens], v=kv[1][:tokens], rows=slots.rows[: requests + 1], cache=some,
-                 cos=cos, sin=sin, gate=gate[:tokens],
-                 out=tuple(x[:tokens] for x in results) if config.turned else results[0][:tokens])  # fmt: skip
+                 cos=cos, sin=sin, gate=gate[:tokens], out=tuple(x[:tokens] for x in results))  # fmt: skip
 
     def fill(real: int) -> int:
         kv_lens = [rng.choice((1, 16, 17, rng.randint(1, config.kv_len))) for _ in range(real)]

@@ -205,6 +205,43 @@ class Layer(Attend):
         return g
 
 
+_TIMES = """
+  %{to} = linalg.generic {{indexing_maps = [affine_map<(t, h, d) -> (t, h, d)>, affine_map<(t, h, d) -> (h)>,
+                                          affine_map<(t, h, d) -> (t, h, d)>],
+                         iterator_types = ["parallel", "parallel", "parallel"]}}
+      ins(%{rows}, %f_{rows} : {type}, tensor<{heads}xf32>) outs(%{rows} : {type}) {{
+    ^bb0(%x: {dtype}, %f: f32, %out: {dtype}):
+      %wide = arith.extf %x : {dtype} to f32
+      %y = arith.mulf %wide, %f : f32
+      %narrow = arith.truncf %y : f32 to {dtype}
+      linalg.yield %narrow : {dtype}
+  }} -> {type}"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Scaled(Attend):
+    """Queries, new keys and new values, each times a factor of its head, then append and attention: elementwise ops, as other
+    compilers write them (linalg). Arguments: q, k, v, rows, cache, f_q, f_k, f_v. Result: out."""
+
+    def graph(self) -> str:
+        sides = (("q", self.heads), ("k", self.kv_heads), ("v", self.kv_heads))
+        with pf.Graph("scaled", batch=self.batch, q_len=self.q_len, kv_len=self.kv_len) as g:
+            q, k, v = (g.tokens(name, heads=heads, dim=self.dim, dtype=self.dtype) for name, heads in sides)
+            for name, heads in sides:
+                g.tensor(f"f_{name}", heads)
+            rows = g.rows()
+            cache = g.paged_kv("cache", heads=self.kv_heads, dim=self.dim, dtype=self.stored, page=self.page)
+            cache = pf.append(k, v, cache, rows=rows)
+            g.returns(pf.attention(q, cache, rows=rows, scale=self.scale, mask=pf.causal()))
+        text = str(g).replace("attn.append %k, %v", "attn.append %k1, %v1").replace("attn.attention %q,", "attn.attention %q1,")
+        ops = "".join(
+            _TIMES.format(rows=name, to=f"{name}1", heads=heads, dtype=self.dtype, type=f"tensor<?x{heads}x{self.dim}x{self.dtype}>")
+            for name, heads in sides
+        )  # fmt: skip
+        begin = text.index("{\n", text.index("attributes")) + 1
+        return text[:begin] + ops + text[begin:]
+
+
 def merge_graph(heads: int, dim: int, dtype: str) -> pf.Graph:
     """(a, a_lse), (b, b_lse) to the merged state."""
     with pf.Graph("merge", batch=8, q_len=64, kv_len=64) as g:
