@@ -578,7 +578,7 @@ def uneven(short: int, long: int, every: int):
                 rng.randint(long * 3 // 4, long) if r % every == seed else rng.choice((1, 15, 16, 17, rng.randint(1, short)))
                 for r in range(config.batch - seed)
             ]
-            q_lens = [rng.choice((0, n, 1, config.q_len)) if n < 20 else config.q_len for n in kv_lens]
+            q_lens = [rng.choice((0, n, 1, config.q_len)) if n < 20 else rng.randint(1, config.q_len) for n in kv_lens]
             q_lens = [min(q, n, config.q_len) for q, n in zip(q_lens, kv_lens)]
             batch = batches.random_batch(config, q_lens, kv_lens, 38 + seed)
             checked(function, config, batch, **extras)
@@ -601,7 +601,8 @@ for _name, _change in (
     add(f"uneven, {_name}", Attend(**{**_UNEVEN, **_change}), uneven(700, 16384, 9))
 # Warps read heads of their own.
 for _name, _change in (("bf16", {}), ("fp8", {"kv_dtype": "f8e4m3"}), ("sinks", {"sinks": True, "page": 64}),
-                       ("fixed pieces", {"batch_invariant": True})):
+                       ("fixed pieces", {"batch_invariant": True}), ("1 row", {"heads": 8}), ("8 rows", {"heads": 64}),
+                       ("up to 12 rows", {"q_len": 3}), ("up to 16 rows", {"q_len": 4}), ("2 rows, dim 192", {"heads": 16, "dim": 192})):
     add(f"uneven, a head a warp, {_name}", Attend(**{**_UNEVEN, "batch": 320, **_change}), uneven(280, 2000, 6))
 
 
