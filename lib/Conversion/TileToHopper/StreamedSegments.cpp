@@ -109,8 +109,8 @@ SegmentLine::Chunk SegmentLine::checkChunk(Value number, ValueRange loaded) {
 /// Chunks whose loads are under way together while all are counted.
 static constexpr int64_t kChunksAtOnce = 4;
 /// Warps read heads where a request takes at most so many CTAs and each has so many slices of a
-/// head.
-static constexpr int64_t kMostCtas = 5, kManySlices = 24;
+/// head, and segments have at most so many packed rows: each of a warp's pieces is merged by itself.
+static constexpr int64_t kMostCtas = 5, kManySlices = 24, kMostRows = 4;
 /// Places of a segment beside those of its slices, where there are so many slices for each warp and
 /// the longest segment is so many times as long as segments are on average.
 static constexpr int64_t kSegmentPlaces = 2, kSlicesOfWarp = 8, kUneven = 2;
@@ -131,7 +131,7 @@ SegmentLine::SegmentLine(SpaceKernel &kernel, const StreamedSpace &space, Reques
   // Warps of a CTA that has few slices have equally many.
   unitBits = b.i32(llvm::Log2_64(space.warps));
   Value ctas = b.min(b.ctas(), b.i32(kMaxStreams));
-  if (space.kvHeads == space.warps) {
+  if (space.kvHeads == space.warps && space.packedRows <= kMostRows) {
     // Segments of few CTAs each, and many slices for each of them.
     headPerWarp = b.both(b.atLeast(product(slices, b.i32(kMostCtas)), product(most, ctas)),
                          b.atLeast(slices, b.mul(ctas, kManySlices)));
