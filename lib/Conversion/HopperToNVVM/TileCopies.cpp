@@ -60,9 +60,8 @@ static void lowerWaitStores(WaitStoresOp op, WaitStoresOp::Adaptor, Emitter &emi
 static void lowerFenceShared(FenceSharedOp, FenceSharedOp::Adaptor adaptor, Emitter &emitter) {
   if (!adaptor.getCondition())
     return (void)emitter.assembly({}, "fence.proxy.async.shared::cta;", "~{memory}", {});
-  emitter.assembly(
-      {}, "{ .reg .pred p; setp.ne.b32 p, $0, 0; @p fence.proxy.async.shared::cta; }",
-      "r,~{memory}", emitter.extend(adaptor.getCondition()));
+  emitter.assembly({}, "{ .reg .pred p; setp.ne.b32 p, $0, 0; @p fence.proxy.async.shared::cta; }",
+                   "r,~{memory}", emitter.extend(adaptor.getCondition()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -101,8 +100,7 @@ static void lowerArriveGathered(ArriveGatheredOp op, ArriveGatheredOp::Adaptor a
                    "{ .reg .pred p; cp.async.wait_all; fence.proxy.async.shared::cta; "
                    "bar.warp.sync 0xffffffff; setp.eq.u32 p, $1, 0; "
                    "@p mbarrier.arrive.shared::cta.b64 _, [$0]; }",
-                   "r,r,~{memory}",
-                   {barrier, emitter.lane()});
+                   "r,r,~{memory}", {barrier, emitter.lane()});
 }
 
 void pagefold::hopper::addTileCopyLowerings(const LoweringContext &context) {

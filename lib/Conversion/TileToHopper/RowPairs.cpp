@@ -13,8 +13,7 @@ using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::hopper;
 
-static constexpr int64_t kPairBytes = 4;      ///< of 16-bit elements
-static constexpr int64_t kFloatPairBytes = 8; ///< of f32
+static constexpr int64_t kFloatPairBytes = 8;
 
 static MemRefType typeOf(Value buffer) { return cast<MemRefType>(buffer.getType()); }
 
@@ -100,8 +99,8 @@ RowPairs::Factors RowPairs::load(tile::RopeOp op) {
       else if (split)
         loaded.push_back(b.loadPair(pointer, b.add(own, b.i64(offset)), reads, none));
       else
-        loaded.push_back(LoadOp::create(b, b.getF32Type(), pointer,
-                                        b.add(own, b.i64(offset / 2)), reads, b.f32(none)));
+        loaded.push_back(LoadOp::create(b, b.getF32Type(), pointer, b.add(own, b.i64(offset / 2)),
+                                        reads, b.f32(none)));
     }
     return loaded;
   };
@@ -182,9 +181,9 @@ void RowPairs::apply(tile::RowMapOp op) {
       continue;
     Values mapped;
     for (int64_t j : {0, 1})
-      mapped.push_back(emitRegion(kernel, op.getBody(),
-                                  {b.element(wide()[i], j), place.token, place.head,
-                                   b.add(layout.first, offset + j)}));
+      mapped.push_back(emitRegion(
+          kernel, op.getBody(),
+          {b.element(wide()[i], j), place.token, place.head, b.add(layout.first, offset + j)}));
     wide()[i] = b.vectorOf(mapped);
   }
 }

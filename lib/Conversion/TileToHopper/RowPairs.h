@@ -24,10 +24,9 @@ struct RowPlace {
 };
 
 /// How `lanes` neighbours share a row: each has the pairs of elements from `first` + an offset on.
-/// Below a multiple of what they have together all have equally many.
 struct PairLayout {
-  mlir::Value first; ///< even; i32
-  llvm::SmallVector<int64_t> offsets;
+  mlir::Value first; ///< even, below what all of them have up to the next offset; i32
+  llvm::SmallVector<int64_t> offsets; ///< those behind the row's end are for padding
   int64_t lanes;
 };
 

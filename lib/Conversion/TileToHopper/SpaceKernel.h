@@ -32,6 +32,9 @@ struct MapDim {
   static MapDim inner(int64_t extent) { return {extent, 0, 0}; }
 };
 
+/// Rows are read and written in pairs of 16-bit elements where a lane has two neighbours.
+inline constexpr int64_t kPairBytes = 4;
+
 /// Columns of a panel, of 16-bit elements.
 inline constexpr int64_t kPanelColumns = 64;
 /// Panels of a head dimension, and whether it is whole panels.

@@ -14,9 +14,9 @@ using namespace mlir;
 using namespace pagefold;
 using namespace pagefold::hopper;
 
-static constexpr int64_t kColumns = 8; ///< of a result block
-static constexpr int64_t kDepth = 16;  ///< of a product, and rows of a block
-static constexpr int64_t kHalf = 8;    ///< from a lane's upper row to its lower one
+static constexpr int64_t kColumns = 8;    ///< of a result block
+static constexpr int64_t kDepth = 16;     ///< of a product, and rows of a block
+static constexpr int64_t kHalf = 8;       ///< from a lane's upper row to its lower one
 static constexpr int64_t kQueryLanes = 4; ///< that share a row
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

@@ -7,7 +7,6 @@
 
 #include "StreamedNewRows.h"
 #include "Elements.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace pagefold;
@@ -104,9 +103,7 @@ void NewRows::write() {
 
 Value NewRows::isInSlice(Value firstKey) { return b.less(old, b.add(firstKey, space.kvTile)); }
 
-void NewRows::release(Value firstKey) {
-  FenceSharedOp::create(b, isInSlice(firstKey));
-}
+void NewRows::release(Value firstKey) { FenceSharedOp::create(b, isInSlice(firstKey)); }
 
 void NewRows::put(Value firstKey, Value turn, const StreamedRings &rings) {
   b.ifThen(isInSlice(firstKey), [&] {
@@ -118,8 +115,8 @@ void NewRows::put(Value firstKey, Value turn, const StreamedRings &rings) {
         Value row = b.sub(rows.position, firstKey);
         Value inSlice = b.both(b.atLeast(row, b.i32(0)), b.less(row, b.i32(space.kvTile)));
         for (auto [word, offset] : llvm::zip_equal(rows.words, side.layout.offsets))
-          PutPairOp::create(b, word, ring, turn, rings.warp, row,
-                            b.add(side.layout.first, offset), b.both(inSlice, rows.present));
+          PutPairOp::create(b, word, ring, turn, rings.warp, row, b.add(side.layout.first, offset),
+                            b.both(inSlice, rows.present));
       }
     SyncWarpOp::create(b);
   });

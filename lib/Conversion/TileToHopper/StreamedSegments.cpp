@@ -109,7 +109,8 @@ SegmentLine::Chunk SegmentLine::checkChunk(Value number, ValueRange loaded) {
 /// Chunks whose loads are under way together while all are counted.
 static constexpr int64_t kChunksAtOnce = 4;
 /// Warps read heads where a request takes at most so many CTAs and each has so many slices of a
-/// head, and segments have at most so many packed rows: each of a warp's pieces is merged by itself.
+/// head, and segments have at most so many packed rows: each of a warp's pieces is merged by
+/// itself.
 static constexpr int64_t kMostCtas = 5, kManySlices = 24, kMostRows = 4;
 /// Places of a segment beside those of its slices, where there are so many slices for each warp and
 /// the longest segment is so many times as long as segments are on average.

@@ -22,9 +22,6 @@ namespace pagefold::hopper {
 /// CTAs among which a launch shares its work: more have none.
 inline constexpr int64_t kMaxStreams = kHopper.multiprocessors;
 
-/// Results and new rows are written in pairs of elements.
-inline constexpr int64_t kPairBytes = 4;
-
 struct StreamedSpace : FoldSpace {
   /// Requires a space that streamingRefusal() takes. `bounds`: those of its function.
   StreamedSpace(tile::SpaceOp space, attn::BoundsAttr bounds);

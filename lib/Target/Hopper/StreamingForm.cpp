@@ -88,8 +88,8 @@ static std::string ropeRefusal(tile::RopeOp rope, int64_t span) {
   int64_t pairs = typeOf(rope.getCos()).getDimSize(1);
   int64_t turning = rope.getPairing() == attn::Pairing::HalfSplit ? pairs : 2 * pairs;
   if (turning % span)
-    return ("rope turns " + llvm::Twine(2 * pairs) + " elements, in parts that are no multiple of " +
-            llvm::Twine(span))
+    return ("rope turns " + llvm::Twine(2 * pairs) +
+            " elements, in parts that are no multiple of " + llvm::Twine(span))
         .str();
   return "";
 }
@@ -101,6 +101,14 @@ static std::string normRefusal(tile::RmsNormOp norm) {
   return isHalf(element) || element.isF32() ? "" : "the weight of their norm has 8 bits";
 }
 
+static std::string mapRefusal(tile::RowMapOp map) {
+  WalkResult result = map.getBody().walk([](tile::LookupOp lookup) {
+    return hopper::isPlainBuffer(lookup.getTable()) ? WalkResult::advance()
+                                                    : WalkResult::interrupt();
+  });
+  return result.wasInterrupted() ? "a table of their elementwise op is a reshaped view" : "";
+}
+
 std::string hopper::pairsRefusal(Region &body, int64_t span) {
   for (Operation &op : body.front().without_terminator()) {
     std::string refusal;
@@ -108,7 +116,9 @@ std::string hopper::pairsRefusal(Region &body, int64_t span) {
       refusal = ropeRefusal(rope, span);
     else if (auto norm = dyn_cast<tile::RmsNormOp>(op))
       refusal = normRefusal(norm);
-    else if (!isa<tile::RowMapOp>(op))
+    else if (auto map = dyn_cast<tile::RowMapOp>(op))
+      refusal = mapRefusal(map);
+    else
       refusal = "their region has an op that is none of rows";
     if (!refusal.empty())
       return refusal;

@@ -12,8 +12,8 @@
 
 namespace pagefold::hopper {
 
-/// Where the region of a space's load_q is applied: where it stands, or by a kernel before the space
-/// (tile-stage-queries), so that it may do anything.
+/// Where the region of a space's load_q is applied: where it stands, or by a kernel before the
+/// space (tile-stage-queries), so that it may do anything.
 enum class QueryRegion { InSpace, Staged };
 
 /// Why no form with rings takes a space, whatever its keys are, as the end of a sentence; empty if

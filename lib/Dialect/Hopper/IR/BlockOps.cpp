@@ -56,7 +56,8 @@ LogicalResult LoadPairOp::verify() {
   if (!isHalf(element) && !element.isF32())
     return emitOpError("C1: expects a pointer to bf16, f16 or f32, got ") << element;
   if (getOtherwise() && !element.isF32())
-    return emitOpError("C2: expects zeros in place of ") << element << ", got " << getOtherwiseAttr();
+    return emitOpError("C2: expects zeros in place of ")
+           << element << ", got " << getOtherwiseAttr();
   return success();
 }
 
@@ -84,13 +85,13 @@ LogicalResult HandOverOp::verify() {
 }
 
 LogicalResult CollectOp::verify() {
-  int64_t vectors = getValues().size(), packets = static_cast<int64_t>(getPackets());
+  int64_t vectors = getValues().size(), packets = getPackets(), stride = getStride();
   if (vectors < 1 || vectors > 32 || packets < 1 || vectors % packets)
     return emitOpError("C2: expects from 1 to 32 vectors, as many for each packet, got ")
            << vectors << " for " << packets << " packets";
   int64_t words = vectors / packets * kVectorWords;
-  if (getStride() < words || getStride() % kVectorWords)
+  if (stride < words || stride % kVectorWords)
     return emitOpError("C3: expects a stride that is a multiple of ")
-           << kVectorWords << ", at least " << words << ", got " << getStride();
+           << kVectorWords << ", at least " << words << ", got " << stride;
   return verifyStates(*this, getStates().getType());
 }
