@@ -240,6 +240,20 @@ void SegmentLine::cut(Segment &piece) {
     piece.end = b.min(piece.end, b.add(piece.begin, pieceOf(b, space, piece.count)));
 }
 
+/// a / by, where that is below `limit`. Of few numbers it is found sooner by comparisons: a division
+/// takes a hundred cycles, and a warp's first copy waits for it.
+static Value quotientBelow(HopperBuilder &b, Value a, Value by, int64_t limit) {
+  constexpr int64_t kFew = 16;
+  if (limit > kFew)
+    return b.divide(a, by);
+  Value quotient = b.i32(0), multiple = by;
+  for (int64_t i = 1; i < limit; ++i) {
+    quotient = b.select(b.atLeast(a, multiple), b.i32(i), quotient);
+    multiple = b.mul(by, i + 1);
+  }
+  return quotient;
+}
+
 /// The segment of the request of lane `lane` that holds its place `inRequest`, from there on;
 /// `at`: that place in the line.
 Segment SegmentLine::enter(const Chunk &chunk, Value lane, Value at, Value inRequest) {
@@ -247,7 +261,7 @@ Segment SegmentLine::enter(const Chunk &chunk, Value lane, Value at, Value inReq
   segment.request = requests.broadcast(chunk.requests, chunk.number, lane);
   segment.count = b.max(b.shuffle(chunk.counts, lane), b.i32(1));
   Value places = placesOf(segment.count);
-  segment.head = b.divide(inRequest, places);
+  segment.head = quotientBelow(b, inRequest, places, space.kvHeads);
   Value inSegment = b.sub(inRequest, b.mul(segment.head, places));
   if (headPerWarp)
     segment.head = b.select(headPerWarp, warp, segment.head);
