@@ -29,10 +29,7 @@ RowGather::RowGather(SpaceKernel &kernel, Value pool, int64_t tileRows, int64_t 
 }
 
 LaneRows RowGather::find(Value page, Value slot, Value kvHead) {
-  auto along = [&](int64_t dim, Value index) {
-    return b.mul(b.widen(index), kernel.stride(pool, dim));
-  };
-  Value start = b.add(b.add(along(0, page), along(1, slot)), along(2, kvHead));
+  Value start = kernel.rowStart(pool, {page, slot, kvHead});
   start = b.select(b.atLeast(page, b.i32(0)), start, b.i64(kNoRow));
   auto half = [&](Value bits) { return b.createOrFold<arith::TruncIOp>(b.getI32Type(), bits); };
   return {half(start), half(b.createOrFold<arith::ShRUIOp>(start, b.i64(32)))};

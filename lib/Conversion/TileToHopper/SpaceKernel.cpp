@@ -128,6 +128,15 @@ Value SpaceKernel::stride(Value buffer, int64_t dim) {
   return parameter(b.getI64Type(), list);
 }
 
+Value SpaceKernel::rowStart(Value buffer, ValueRange indices) {
+  Value start;
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    Value part = b.mul(b.widen(index), stride(buffer, dim));
+    start = start ? b.add(start, part) : part;
+  }
+  return start;
+}
+
 /// As the plan spells it.
 static StringRef elementName(Type type) {
   return isa<Float8E4M3FNType>(type) ? "f8e4m3" : type.isBF16() ? "bf16" : "f16";

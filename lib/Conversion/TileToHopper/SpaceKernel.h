@@ -63,6 +63,8 @@ public:
   mlir::Value vectorPointer(mlir::Value buffer, int64_t bytes = 16);
   mlir::Value extent(mlir::Value buffer, int64_t dim, int64_t add = 0); ///< i32
   mlir::Value stride(mlir::Value buffer, int64_t dim);                  ///< i64, elements
+  /// The first element of the row with these i32 indices, all but the innermost one; i64.
+  mlir::Value rowStart(mlir::Value buffer, mlir::ValueRange indices);
   /// `readOnce`: lines beside what is asked for are of no use.
   mlir::Value map(mlir::Value buffer, llvm::ArrayRef<int64_t> box, llvm::ArrayRef<MapDim> dims,
                   bool readOnce = false);

@@ -39,8 +39,7 @@ void NewRows::load(Value source, Value pages, Value scales, Region &body) {
     Value token = b.add(request.firstToken, row);
     Value isRow = b.both(b.less(row, request.qLen), b.atLeast(position, b.i32(0)));
     Value present = b.both(isRow, needed);
-    Value start = b.add(b.mul(b.widen(token), kernel.stride(source, 0)),
-                        b.mul(b.widen(segment.head), kernel.stride(source, 1)));
+    Value start = kernel.rowStart(source, {token, segment.head});
     RowPairs pairs(kernel, side.layout, source, start, present,
                    tile::isIdentity(body) ? nullptr : &body, {token, segment.head, position});
     Value page = table.find(request, position, b.both(present, writes));
@@ -58,11 +57,8 @@ Values NewRows::makeWords(Side &side, Rows &rows) {
 
 void NewRows::write(const Side &side, const Rows &rows, Value page) {
   Value slot = b.remainder(b.max(rows.position, b.i32(0)), space.pageSize);
-  auto along = [&](int64_t dim, Value index) {
-    return b.mul(b.widen(index), kernel.stride(side.pages, dim));
-  };
-  Value start = b.add(b.add(along(0, page), along(1, slot)),
-                      b.add(along(2, segment.head), b.widen(side.layout.first)));
+  Value start =
+      b.add(kernel.rowStart(side.pages, {page, slot, segment.head}), b.widen(side.layout.first));
   Value pointer = kernel.vectorPointer(side.pages, kPairBytes), isPage = b.atLeast(page, b.i32(0));
   for (auto [word, offset] : llvm::zip_equal(rows.words, side.layout.offsets))
     StorePairOp::create(b, word, pointer, b.add(start, b.i64(offset)), isPage);

@@ -13,8 +13,7 @@ using namespace pagefold;
 using namespace pagefold::hopper;
 
 Value StreamedResults::rowStart(Value buffer, const PackedRows &row) {
-  return b.add(b.mul(b.widen(token(row)), kernel.stride(buffer, 0)),
-               b.mul(b.widen(head(row)), kernel.stride(buffer, 1)));
+  return kernel.rowStart(buffer, {token(row), head(row)});
 }
 
 Value StreamedResults::sink(const PackedRows &row) {

@@ -23,6 +23,7 @@ static constexpr int64_t kMinStages = 2, kMaxStages = 3;
 static constexpr int64_t kMaxSlices = std::numeric_limits<int32_t>::max() / 3 - 8;
 
 static bool isByte(Type element) { return isa<Float8E4M3FNType>(element); }
+static bool isHalf(Type element) { return element.isBF16() || element.isF16(); }
 
 int64_t hopper::sliceKeys(Type element) { return isByte(element) ? 2 * kBlockKeys : kBlockKeys; }
 
@@ -61,7 +62,7 @@ int64_t hopper::fixedPieces(tile::SpaceOp space, attn::BoundsAttr bounds) {
 static std::string keyRefusal(tile::SpaceOp space) {
   tile::KVType kv = space.getKv().getType();
   Type element = kv.getElementType(), query = hopper::queryElement(space);
-  if (!isByte(element) && !element.isBF16() && !element.isF16())
+  if (!isByte(element) && !isHalf(element))
     return "keys are of none of bf16, f16 and f8E4M3FN";
   if (!isByte(element))
     return !query || query == element ? "" : "queries, keys and results differ in their elements";
@@ -78,7 +79,6 @@ static std::string keyRefusal(tile::SpaceOp space) {
 // Rows
 //===----------------------------------------------------------------------===//
 
-static bool isHalf(Type element) { return element.isBF16() || element.isF16(); }
 static MemRefType typeOf(Value buffer) { return cast<MemRefType>(buffer.getType()); }
 
 static std::string ropeRefusal(tile::RopeOp rope, int64_t span) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RemarkOf.h"
+#include "RowWork.h"
 #include "pagefold/Dialect/Tile/IR/RequestBounds.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
 #include "pagefold/Target/Hopper/StreamingForm.h"
@@ -44,9 +45,9 @@ Candidate findAppend(SpaceOp space) {
         return {append, "a kernel between the two reads or writes what it does"};
       return {append, ""};
     }
-    if (append || isa<RowsOp>(op))
+    if (isRowWork(op))
       between.push_back(op);
-    else if (!isa<WorkspaceOp, BatchOp>(op) && !isMemoryEffectFree(op))
+    else if (!isPassed(op))
       break; // another reader of the cache, perhaps
   }
   return {};

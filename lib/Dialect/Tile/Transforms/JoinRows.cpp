@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RemarkOf.h"
-#include "pagefold/Dialect/Tile/IR/Tile.h"
+#include "RowWork.h"
 #include "pagefold/Dialect/Tile/Transforms/Passes.h"
 
 namespace pagefold::tile {
@@ -20,11 +20,6 @@ using namespace pagefold::tile;
 namespace {
 
 using Works = SmallVector<Operation *>;
-
-bool isRowWork(Operation *op) { return isa<RowsOp, AppendOp>(op); }
-
-/// Whether works may be moved past it: it has no work of its own. Reserving memory is none.
-bool isPassed(Operation *op) { return isa<WorkspaceOp, BatchOp>(op) || isMemoryEffectFree(op); }
 
 /// Sequences of works that need nothing of each other, with nothing but definitions in between.
 SmallVector<Works> findTogether(Block &block) {
